@@ -214,6 +214,37 @@ static const struct schedule_case row_cases[] = {
 	  "  y: f32[N,24,12] = map (i, j, k) exp(x[i, k, j] - m0[i, j, 0])\n"
 	  "  o: i64[N,24] = argmax (i, j | r<12) i32(x[i, r, j])\n",
 	  { "N=3", "N=1" } },
+	/* Values of rows side by side, as concatenated means and largest elements; and one that is read again. */
+	{ "rows_joined",
+	  "(x: f32[N,6,K], b: f32[12]) -> (y: f32[N,12,1], o: f32[N,6,3], a: f32[N,6])\n"
+	  "  m0: f32[N,6,1] = sum (i, j, k | r<K) x[i, j, r]\n"
+	  "  m1: f32[N,6,1] = max (i, j, k | r<K) x[i, j, r] - m0[i, j, 0]\n"
+	  "  y: f32[N,12,1] = map (i, j, k) select(j < 6, m0[i, j, 0], m1[i, j - 6, 0]) + b[j]\n"
+	  "  o: f32[N,6,3] = map (i, j, k) select(k < 1, m1[i, j, 0], select(k < 2, m0[i, j, 0], m1[i, j, 0] * 2.0))\n"
+	  "  a: f32[N,6] = map (i, j) y[i, j + 6, 0] * 2.0\n",
+	  { "N=3 K=70", "N=1 K=1", "N=2 K=0", "N=2 K=3000", "N=5 K=36", "N=0 K=3" } },
+	{ "rows_joined_fixed",
+	  "(x: f16[N,5,129], z: f32[N,12,24]) -> (y: f16[N,10], o: f32[N,24,2])\n"
+	  "  m0: f32[N,5,1] = sum (i, j, k | r<129) f32(x[i, j, r])\n"
+	  "  m1: f16[N,5,1] = max (i, j, k | r<129) f32(x[i, j, r])\n"
+	  "  y: f16[N,10] = map (i, j) select(j < 5, f16(m0[i, j, 0]), m1[i, j - 5, 0])\n"
+	  "  m2: f32[N,24,1] = sum (i, j, k | r<12) z[i, r, j]\n"
+	  "  m3: f32[N,24,1] = max (i, j, k | r<12) z[i, r, j] * m2[i, j, 0]\n"
+	  "  o: f32[N,24,2] = map (i, j, k) select(k < 1, m3[i, j, 0], m2[i, j, 0])\n",
+	  { "N=3", "N=1" } },
+	{ "across_joined",
+	  "(x: f16[N,C,H], b: f32[3,H]) -> (y: f16[N,2,H], o: f32[3,N,H])\n"
+	  "  m0: f32[N,1,H] = sum (i, j, k | r<C) f32(x[i, r, k])\n"
+	  "  m1: f16[N,1,H] = max (i, j, k | r<C) f32(x[i, r, k])\n"
+	  "  y: f16[N,2,H] = map (i, j, k) select(j < 1, f16(m0[i, 0, k]), m1[i, 0, k])\n"
+	  "  o: f32[3,N,H] = map (i, j, k) f32(m1[j, 0, k]) * b[i, k]\n",
+	  { "N=2 C=19 H=24", "N=1 C=3 H=7", "N=3 C=70 H=16", "N=2 C=2 H=8", "N=1 C=0 H=8", "N=0 C=3 H=4" } },
+	{ "across_joined_fixed",
+	  "(x: f16[N,4,64]) -> (y: f16[N,2,64])\n"
+	  "  m0: f32[N,1,64] = sum (i, j, k | r<4) f32(x[i, r, k]) then it * 0.25\n"
+	  "  m1: f16[N,1,64] = max (i, j, k | r<4) f32(x[i, r, k])\n"
+	  "  y: f16[N,2,64] = map (i, j, k) select(j < 1, f16(m0[i, 0, k]), m1[i, 0, k])\n",
+	  { "N=3", "N=1" } },
 	/* Rows that end a little after whole steps of their lanes: the last vectors have one, two or four elements. */
 	{ "softmax_after_steps",
 	  "(x: f16[N,3,129], c: bool[N,1,129], z: f16[N,70], d: f16[70]) -> (y: f16[N,3,129], o: f16[N,70], m0: "

@@ -39,7 +39,8 @@ static bool name_rows(const struct across *r, const struct ir_buffer *b, int ski
 int across_value_of(const struct across *r, expr load)
 {
 	for (int i = 0; i < r->stages; i++)
-		if (r->stage[i].s->out == load->buf && r->stage[i].kind != ACROSS_MAP)
+		if (r->stage[i].s->out == load->buf &&
+		    (r->stage[i].kind == ACROSS_REDUCE || r->stage[i].kind == ACROSS_VALUE))
 			return ir_flat(r->p->pool, load->buf, load->arg) == r->row ? i : -1;
 	return -1;
 }
@@ -113,6 +114,45 @@ static bool add_stage(struct across *r, const struct ir_stage *s, enum across_ki
 	return true;
 }
 
+struct find_value {
+	const struct across *r;
+	bool found;
+};
+
+static void find_value(void *user, expr e)
+{
+	struct find_value *f = user;
+	f->found |= e->op == IR_LOAD && across_value_of(f->r, e) >= 0;
+}
+
+/* A map of a few values for each row, which lie along its axis `k`. */
+static bool take_joined(struct across *r, const struct ir_stage *s, int k)
+{
+	struct ir_pool *pool = r->p->pool;
+	struct across_stage st = { .s = s, .kind = ACROSS_JOINED };
+	struct load_check c = { r, true };
+	struct renamed names;
+	int64_t n;
+	if (!ir_const_int(s->out->dim[k], &n) || n < 2 || n > ACROSS_MAX_JOINED || !r->reductions ||
+	    !name_rows(r, s->out, k, &names))
+		return false;
+	for (st.joined = 0; st.joined < n; st.joined++) {
+		struct find_value f = { r, false };
+		names.axis[k] = ir_index(pool, st.joined);
+		expr value = ir_bind_axes(pool, s->value, names.axis);
+		ir_walk(value, check_load, &c);
+		ir_walk(value, find_value, &f);
+		c.fine &= f.found && neighbours(r, ir_load(pool, s->out, names.axis), 1);
+		st.each[st.joined] = value;
+		st.place[st.joined] = ir_flat(pool, s->out, names.axis);
+	}
+	st.value = st.each[0];
+	st.at = st.place[0];
+	if (c.fine)
+		r->stage[r->stages++] = st;
+	return c.fine;
+}
+
 static bool take(struct across *r, const struct ir_stage *s)
 {
 	struct renamed names;
@@ -131,6 +171,9 @@ static bool take(struct across *r, const struct ir_stage *s)
 	for (int k = 0; k < s->out->rank; k++)
 		if (s->out->dim[k] == r->length && name_rows(r, s->out, k, &names) &&
 		    add_stage(r, s, ACROSS_MAP, &names))
+			return true;
+	for (int k = 0; k < s->out->rank; k++)
+		if (take_joined(r, s, k))
 			return true;
 	return false;
 }
@@ -171,6 +214,9 @@ bool across_fits(const struct across *r, int width)
 		const struct ir_buffer *flat = flat_view(r->p, st->s->out);
 		if (st->kind == ACROSS_MAP && !neighbours(r, ir_load(r->p->pool, flat, &st->at), width))
 			return false;
+		for (int k = 0; k < st->joined; k++)
+			if (!neighbours(r, ir_load(r->p->pool, flat, &st->place[k]), width))
+				return false;
 	}
 	return true;
 }

@@ -6,7 +6,12 @@
 
 #include "sched/rule.h"
 
-enum { ACROSS_MAX_STAGES = 8, ACROSS_MAX_CACHED = 4, ACROSS_LANES = 32 /* of a warp, with neighbouring rows */ };
+enum {
+	ACROSS_MAX_STAGES = 8,
+	ACROSS_MAX_CACHED = 4,
+	ACROSS_MAX_JOINED = 4,
+	ACROSS_LANES = 32 /* of a warp, with neighbouring rows */
+};
 
 /* A stage over the rows' axes, without those of extent 1, followed by the axis along a row. */
 struct across_stage {
@@ -14,9 +19,12 @@ struct across_stage {
 	enum across_kind {
 		ACROSS_REDUCE, /* one value a row, from its elements */
 		ACROSS_VALUE,  /* one value a row, from other such values */
+		ACROSS_JOINED, /* several, along an axis of the result, as in a concatenation of such values */
 		ACROSS_MAP,    /* an element for each element */
 	} kind;
 	expr value, post, at; /* post: may be null. at: the position in out */
+	int joined;           /* ACROSS_JOINED: the number of values, which are each[], at place[] in out */
+	expr each[ACROSS_MAX_JOINED], place[ACROSS_MAX_JOINED];
 };
 
 struct across {

@@ -255,6 +255,31 @@ static void map_rows(struct rows_at_once *k, struct ir_block *b, int stage, expr
 	leave_place(k);
 }
 
+/* Stores values of the rows that lie apart; the first warp stores them. */
+static void store_joined(struct rows_at_once *k, struct ir_block *b, int stage, expr part, expr inside)
+{
+	struct ir_program *p = k->p;
+	const struct across_stage *st = &k->r->stage[stage];
+	const struct ir_buffer *out = st->s->out;
+	if (inside)
+		b = emit_if(p, b, inside);
+	if (!k->serial && k->parts > 1)
+		b = emit_if(p, b, ir_binary(IR_EQ, part, ir_index(p->pool, 0)));
+	for (int i = 0; i < st->joined; i++) {
+		expr at = here(k, st->place[i]);
+		if (one_row(k)) {
+			emit_store_flat(p, b, flat_view(p, out), at, here(k, st->each[i]));
+			continue;
+		}
+		struct ir_variable *result = ir_variable_new(p->pool, out->type, "%s_v%d", out->name, i + 1);
+		emit_array(p, b, result, k->width);
+		struct ir_block *items = each_item(k, b);
+		emit_set(p, items, result, k->v, here(k, st->each[i]));
+		k->v = NULL;
+		emit_store_vector(p, b, out, at, result, k->width);
+	}
+}
+
 /* Stores a value of the rows that has readers outside; the first warp stores it. */
 static void store_value(struct rows_at_once *k, struct ir_block *b, int stage, expr part, expr inside)
 {
@@ -284,6 +309,10 @@ static void declare_rows(struct rows_at_once *k, struct ir_block *b, expr row)
 		if (st->post)
 			ir_mark_axes(st->post, used);
 		ir_mark_axes(st->at, used);
+		for (int part = 0; part < st->joined; part++) {
+			ir_mark_axes(st->each[part], used);
+			ir_mark_axes(st->place[part], used);
+		}
 	}
 	declare_axes(k->p, b, row, k->r->rank, k->r->dim, ir_axis_names[0], used, k->axis);
 }
@@ -300,9 +329,11 @@ static void all_stages(struct rows_at_once *k, struct ir_block *b, expr part, ex
 			reduce_rows(k, b, i, part);
 		else if (st->kind == ACROSS_VALUE)
 			set_value(k, b, st->s, st->value);
+		else if (st->kind == ACROSS_JOINED)
+			store_joined(k, b, i, part, inside);
 		else
 			map_rows(k, b, i, part, inside);
-		if (st->kind != ACROSS_MAP && across_stored(k->r, i))
+		if (st->kind != ACROSS_MAP && st->kind != ACROSS_JOINED && across_stored(k->r, i))
 			store_value(k, b, i, part, inside);
 	}
 }

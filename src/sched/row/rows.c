@@ -77,10 +77,16 @@ static expr flat_of(const struct rows *r, expr load)
 	return ir_flat(r->p->pool, load->buf, load->arg);
 }
 
+bool rows_of_values(const struct rows_stage *st)
+{
+	return st->kind == ROWS_VALUE || st->kind == ROWS_JOINED;
+}
+
 int rows_value_of(const struct rows *r, const struct rows_stage *st, expr load)
 {
 	for (int i = 0; i < r->stages; i++)
-		if (r->stage[i].s->out == load->buf && r->stage[i].kind != ROWS_MAP)
+		if (r->stage[i].s->out == load->buf &&
+		    (r->stage[i].kind == ROWS_REDUCE || r->stage[i].kind == ROWS_VALUE))
 			return flat_of(r, load) == st->row_at ? i : -1;
 	return -1;
 }
@@ -217,6 +223,18 @@ static void find_whole(void *user, expr e)
 		cache(c, e, NULL, NULL);
 }
 
+struct find_value {
+	const struct rows *r;
+	const struct rows_stage *st;
+	bool found;
+};
+
+static void find_value(void *user, expr e)
+{
+	struct find_value *f = user;
+	f->found |= e->op == IR_LOAD && rows_value_of(f->r, f->st, e) >= 0;
+}
+
 struct own_element {
 	const struct rows *r;
 	const struct rows_stage *st;
@@ -240,12 +258,14 @@ static bool add_stage(struct rows *r, struct rows_stage *st)
 	struct rows_cached before[ROWS_MAX_CACHED];
 	memcpy(before, r->cache, sizeof before);
 	rows_set_positions(r->p, st, r->length);
-	if (st->kind != ROWS_VALUE)
+	if (!rows_of_values(st))
 		st->value = ir_copy(r->p->pool, st->value, of_leading, &(struct own_element){ r, st });
 	ir_walk(st->value, check_load, &c);
 	if (st->post)
 		ir_walk(st->post, check_load, &c);
-	if (c.fine && st->kind != ROWS_VALUE) {
+	for (int i = 0; i < st->joined; i++)
+		ir_walk(st->each[i], check_load, &c);
+	if (c.fine && !rows_of_values(st)) {
 		ir_walk_unconditional(st->value, find_cached, &c);
 		ir_walk(st->value, find_whole, &c);
 	}
@@ -278,6 +298,51 @@ static bool take_reduction(struct rows *r, const struct ir_stage *s)
 	return true;
 }
 
+/* True if the value reads one of the row's own. */
+static bool reads_value(const struct rows *r, const struct rows_stage *st, expr value)
+{
+	struct find_value f = { r, st, false };
+	ir_walk(value, find_value, &f);
+	return f.found;
+}
+
+/* A map of `n` values for each row, which divide its axis `k`: each of them is one expression over the rows. */
+static bool take_parts(struct rows *r, const struct ir_stage *s, int n, int k)
+{
+	struct ir_pool *pool = r->p->pool;
+	int64_t extent;
+	expr axis[IR_MAX_RANK];
+	struct rows_stage st = {
+		.s = s, .kind = ROWS_JOINED, .row_rank = s->out->rank, .rank = s->out->rank, .joined = n
+	};
+	if (!ir_const_int(s->out->dim[k], &extent) || extent % n)
+		return false;
+	memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)st.rank);
+	st.dim[k] = ir_index(pool, extent / n);
+	rows_set_positions(r->p, &st, r->length);
+	for (int part = 0; part < n; part++) {
+		for (int i = 0; i < st.rank; i++)
+			axis[i] = ir_axis(pool, i, st.dim[i]);
+		axis[k] = ir_binary(IR_ADD, axis[k], ir_index(pool, part * (extent / n)));
+		st.each[part] = ir_bind_axes(pool, s->value, axis);
+		st.place[part] = ir_flat(pool, s->out, axis);
+		if (!reads_value(r, &st, st.each[part]))
+			return false;
+	}
+	st.value = st.each[0];
+	return add_stage(r, &st);
+}
+
+/* A map of a few values for each row, such as a concatenation of them. */
+static bool take_joined(struct rows *r, const struct ir_stage *s, expr all)
+{
+	for (int n = 2; n <= ROWS_MAX_JOINED && r->reductions; n++)
+		for (int k = 0; k < s->out->rank && all == ir_binary(IR_MUL, r->count, ir_index(r->p->pool, n)); k++)
+			if (take_parts(r, s, n, k))
+				return true;
+	return false;
+}
+
 static bool take_map(struct rows *r, const struct ir_stage *s)
 {
 	expr all = product(r->p, s->out->rank, s->out->dim);
@@ -290,7 +355,7 @@ static bool take_map(struct rows *r, const struct ir_stage *s)
 		return add_stage(r, &st);
 	}
 	if (all != ir_binary(IR_MUL, r->count, r->length))
-		return false;
+		return take_joined(r, s, all);
 	if (map_rows(&st, r->p, s, r->length) && add_stage(r, &st))
 		return true;
 	for (int along = s->out->rank - 1; r->turned && along >= 0; along--)
@@ -309,7 +374,7 @@ static void note_apart(void *user, expr e)
 	struct apart_load *a = user;
 	if (e->op != IR_LOAD)
 		return;
-	bool along = a->st->kind != ROWS_VALUE && rows_runs_along(a->r, a->st, e);
+	bool along = !rows_of_values(a->st) && rows_runs_along(a->r, a->st, e);
 	a->r->along += along ? type_info(e->type)->bits / 32.0 : 0;
 	a->r->apart |= along || rows_is_of_row(a->r, a->st, e);
 }

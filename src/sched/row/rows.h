@@ -5,7 +5,7 @@
 
 #include "sched/rule.h"
 
-enum { ROWS_MAX_STAGES = 12, ROWS_MAX_CACHED = 8 };
+enum { ROWS_MAX_STAGES = 12, ROWS_MAX_CACHED = 8, ROWS_MAX_JOINED = 4 };
 /* Elements of a row of open length that one thread may take. */
 enum { ROWS_ALONE = 4 };
 
@@ -16,13 +16,16 @@ struct rows_stage {
 	enum rows_kind {
 		ROWS_REDUCE, /* one value a row, from its elements */
 		ROWS_VALUE,  /* one value a row, from other such values */
+		ROWS_JOINED, /* several, which lie apart in the result, as in a concatenation of such values */
 		ROWS_MAP,    /* an element for each element */
 	} kind;
 	expr value, post; /* over that space; post: over its row axes */
 	int row_rank, rank;
 	expr dim[2 * IR_MAX_RANK];
 	expr row_at, at, full; /* positions of the row, within it, and of the element: row_at * length + at */
-	expr to; /* a map whose elements lie across the rows: the element's position in its buffer; else null */
+	expr to;    /* a map whose elements lie across the rows: the element's position in its buffer; else null */
+	int joined; /* ROWS_JOINED: the number of values, which are each[], at place[] in the buffer */
+	expr each[ROWS_MAX_JOINED], place[ROWS_MAX_JOINED];
 };
 
 struct rows {
@@ -56,6 +59,8 @@ struct rows {
 	expr needs;     /* guard on the extents, or null */
 };
 
+/* True if the stage has values of rows, not elements. */
+bool rows_of_values(const struct rows_stage *st);
 /* Finds the longest run of stages from s on that is a row program; false if there is none. */
 bool rows_match(struct rows *out, struct ir_program *p, const struct ir_stage *s);
 /* The same, with maps or several reductions, where the rows lie across some of the buffers (rows_place.c). False if

@@ -44,7 +44,7 @@ int rows_registers_kept(const struct rows *r, int elements)
 {
 	int functions = 0;
 	for (int i = 0; i < r->stages; i++)
-		functions += (r->stage[i].kind == ROWS_REDUCE || functions) && r->stage[i].kind != ROWS_VALUE &&
+		functions += (r->stage[i].kind == ROWS_REDUCE || functions) && !rows_of_values(&r->stage[i]) &&
 		             rows_kept_work(r->stage[i].value);
 	return rows_keeps(elements) && functions > 1;
 }
@@ -216,7 +216,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	}
 	for (int i = 0; i < r.stages; i++) {
 		const struct rows_stage *st = &r.stage[i];
-		double points = st->kind == ROWS_VALUE ? count : count * length;
+		double points = rows_of_values(st) ? count : count * length;
 		bytes += st->kind == ROWS_MAP ? points * type_info(st->s->out->type)->bits / 8.0 : 4 * count;
 		work += points * ir_cost(st->value);
 		if (st->kind == ROWS_REDUCE && ir_combine_is_arg(st->s->combine))

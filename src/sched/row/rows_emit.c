@@ -231,7 +231,7 @@ static void load_ahead(struct row_kernel *k, struct ir_block *b, expr lane)
 	for (int i = 0; i < k->r->stages; i++) {
 		k->st = &k->r->stage[i];
 		k->along.n = 0;
-		if (k->st->kind != ROWS_VALUE)
+		if (!rows_of_values(k->st))
 			ir_walk_unconditional(k->st->value, find_along, &f);
 		for (int j = 0; j < k->along.n; j++) {
 			expr e = k->along.at[j];
@@ -330,7 +330,7 @@ static void find_kept(struct row_kernel *k, struct ir_block *b, expr lane, int p
 	int steps = part ? 1 : k->steps, width = part ? k->tail : k->wide;
 	for (int i = 0; i < k->r->stages; i++) {
 		k->st = &k->r->stage[i];
-		if (k->st->kind == ROWS_VALUE)
+		if (rows_of_values(k->st))
 			continue;
 		rows_part(k, part);
 		struct ir_block *body = element_loop(k, each_element(k, rows_each_vector(k, &none, lane, false)));
@@ -421,6 +421,19 @@ static void value_of_row(struct row_kernel *k, struct ir_block *b)
 	emit_define(k->p, b, value_variable(k, k->st->s->out), in_kernel(k, k->st->value), NULL);
 }
 
+/* Stores the row's values that lie apart. */
+static void store_joined(struct row_kernel *k, struct ir_block *b, expr lane)
+{
+	struct ir_program *p = k->p;
+	if (!k->serial)
+		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
+	for (int i = 0; i < k->st->joined; i++) {
+		declare_row_axes(k, b, k->st->each[i], k->st->place[i], NULL);
+		expr place = in_kernel(k, k->st->place[i]);
+		emit_store_flat(p, b, flat_view(p, k->st->s->out), place, in_kernel(k, k->st->each[i]));
+	}
+}
+
 static void map_row(struct row_kernel *k, struct ir_block *b, expr lane)
 {
 	struct ir_program *p = k->p;
@@ -482,11 +495,13 @@ void rows_all_stages(struct row_kernel *k, struct ir_block *b, expr lane)
 			reduce_row(k, own, lane);
 		else if (k->st->kind == ROWS_VALUE)
 			value_of_row(k, own);
+		else if (k->st->kind == ROWS_JOINED)
+			store_joined(k, own, lane);
 		else
 			map_row(k, own, lane);
 		if (i == last && k->blocks > 1)
 			emit_invoke(p, own, &device_cluster_arrive, IR_OF_NOTHING);
-		if (k->st->kind == ROWS_MAP || !rows_stored(k->r, i))
+		if (k->st->kind == ROWS_MAP || k->st->kind == ROWS_JOINED || !rows_stored(k->r, i))
 			continue;
 		expr made = ir_var_of(value_variable(k, s->out), NULL);
 		if (!k->serial)

@@ -161,7 +161,7 @@ int rows_spared(const struct rows *r)
 	expr value[ROWS_MAX_STAGES] = { NULL }, none = ir_index(pool, 0);
 	int spared = 0;
 	for (int i = 0; i < r->stages; i++)
-		if (r->stage[i].kind != ROWS_VALUE)
+		if (!rows_of_values(&r->stage[i]))
 			value[i] =
 			        ir_copy(pool, r->stage[i].value, element_of_row, &(struct in_row){ r, &r->stage[i] });
 	rows_kept_find(&kept, r->stages, value);

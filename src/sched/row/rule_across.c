@@ -175,7 +175,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 		const struct across_stage *st = &r.stage[i];
 		bool whole = st->kind == ACROSS_MAP;
 		written += whole ? type_info(st->s->out->type)->bits / 8.0 : 0;
-		work += (st->kind == ACROSS_VALUE ? count : elements) * ir_cost(st->value);
+		work += (st->kind == ACROSS_VALUE || st->kind == ACROSS_JOINED ? count : elements) * ir_cost(st->value);
 	}
 	double registers = 8 * ceil((22 + registers_of(&r, (held ? held : 1) * width) + width) / 8); /* as compiled for
 	                                                                                                sm_90 */

@@ -148,7 +148,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	for (int i = 0; i < r->cached; i++)
 		each += type_info(r->cache[i].buf->type)->bits / 8.0;
 	for (int i = 0; i < r->stages; i++)
-		work += (r->stage[i].kind == ROWS_VALUE ? count : count * length) * ir_cost(r->stage[i].value);
+		work += (rows_of_values(&r->stage[i]) ? count : count * length) * ir_cost(r->stage[i].value);
 	struct traffic x = traffic_of(r, t, rows, width);
 	work += OF_ACCESS * x.accesses;
 	double turns = steps ? steps : ceil(length / lanes);

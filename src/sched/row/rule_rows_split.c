@@ -91,7 +91,8 @@ static bool find_group(struct group *g, struct ir_program *p, const struct ir_st
 	for (; g->stages < r->stages; g->stages++) {
 		const struct rows_stage *st = &r->stage[g->stages];
 		struct find_value f = { r, st, false };
-		if (st->kind == ROWS_MAP || (st->kind == ROWS_REDUCE && ir_combine_is_arg(st->s->combine)))
+		if (st->kind == ROWS_MAP || st->kind == ROWS_JOINED ||
+		    (st->kind == ROWS_REDUCE && ir_combine_is_arg(st->s->combine)))
 			break;
 		if (st->kind == ROWS_REDUCE)
 			ir_walk(st->value, find_value, &f);
