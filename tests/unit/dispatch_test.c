@@ -469,6 +469,31 @@ static void pads_rows_to_lines(struct arena *a)
 		printf("  %s\n", decisions);
 }
 
+/* What equal parts of a row leave is read by one block: the number of parts is such that it is little. */
+static void parts_leave_little(struct arena *a)
+{
+	enum { POINTS = 6298879, LITTLE = 1024 };
+	static const char text[] = "program range(x: f16[6298879]) -> (low: f32[], high: f32[])\n"
+	                           "  low: f32[] = min (| r<6298879) f32(x[r])\n"
+	                           "  high: f32[] = max (| r<6298879) f32(x[r])\n";
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	struct sched_choice choice[SCHED_MAX_CHOICES];
+	int found = 0;
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	int n = sched_choices(p, p->stages.at[0], &sched_default_target, choice);
+	for (int i = 0; i < n; i++) {
+		const int *param = choice[i].param;
+		if (strcmp(choice[i].rule->name, "rows_split") != 0 || !param[2])
+			continue;
+		found++;
+		if (!test_check(POINTS % (param[0] * param[1]) <= LITTLE, __FILE__, __LINE__, "few elements are left"))
+			printf("  %d parts, vectors of %d: %d\n", param[0], param[1], POINTS % (param[0] * param[1]));
+	}
+	CHECK(found > 2);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -495,6 +520,7 @@ int main(void)
 	sums_bytes_in_vectors(a);
 	shifts_rows_of_whole_vectors(a);
 	pads_rows_to_lines(a);
+	parts_leave_little(a);
 	arena_free(a);
 	return test_done();
 }

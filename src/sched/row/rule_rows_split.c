@@ -139,6 +139,23 @@ static int add_choice(struct sched_choice *out, int n, int64_t parts, int width,
 	return n + 1;
 }
 
+/* Elements of a row that parts of whole vectors leave to the second kernel. */
+static int64_t left_by(int64_t points, int64_t parts, int width)
+{
+	return points % (parts * width);
+}
+
+/* The number of parts of at most `share` elements: the fewest, or slightly more that leave less. */
+static int64_t parts_of_share(int64_t points, int64_t share, int width)
+{
+	enum { MORE = 16 /* one of so many */ };
+	int64_t fewest = (points + share - 1) / share, best = fewest;
+	for (int64_t parts = fewest + 1; parts <= fewest + fewest / MORE; parts++)
+		if (left_by(points, parts, width) < left_by(points, best, width))
+			best = parts;
+	return best;
+}
+
 /* Parts of complete steps of vectors that divide the row, or as few as have room for their elements in registers; parts
  * of any length that divide it, or any. */
 static int choices_of(const struct group *g, const struct sched_target *t, struct sched_choice *out)
@@ -155,7 +172,7 @@ static int choices_of(const struct group *g, const struct sched_target *t, struc
 	for (int i = 0; i < (int)(sizeof steps / sizeof *steps) && !held; i++) {
 		int64_t share = (int64_t)LANES * width * steps[i];
 		if (steps[i] * width * bytes_each(&g->rows) / 4 <= MAX_REGISTERS)
-			n = add_choice(out, n, (points + share - 1) / share, width, steps[i]);
+			n = add_choice(out, n, parts_of_share(points, share, width), width, steps[i]);
 	}
 	held = n;
 	for (int parts = 2048; parts >= 4 && n < 6; parts /= 4)
