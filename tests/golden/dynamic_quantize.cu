@@ -93,10 +93,11 @@ void DynamicQuantizeLinear_y_shifted(const float *x, u8 *__restrict__ y, float *
 	const int lane = thread;
 	const int first = 0;
 	const int last = K * N - K * N % 4 - 4;
+	const int row_last = min(last, K * N - (K * N + 3) % 4 - 1);
 	float x_v[5][4];
 	#pragma unroll
 	for (int step = 0; step < 5; step++) {
-		const int place = min(last, lane * 4 + first + step * 1024);
+		const int place = min(row_last, lane * 4 + first + step * 1024);
 		load(x_v[step], x + place);
 	}
 	if (last + 4 < K * N) {
@@ -196,10 +197,11 @@ void DynamicQuantizeLinear_y_longer(const float *x, u8 *__restrict__ y, float *_
 	const int lane = thread;
 	const int first = 0;
 	const int last = K * N - K * N % 4 - 4;
+	const int row_last = min(last, K * N - (K * N + 3) % 4 - 1);
 	float x_v[8][4];
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int place = min(last, lane * 4 + first + step * 4096);
+		const int place = min(row_last, lane * 4 + first + step * 4096);
 		load(x_v[step], x + place);
 	}
 	if (last + 4 < K * N) {

@@ -76,10 +76,11 @@ void groups_y_shifted(const float *x, const float *scale, float *__restrict__ y,
 	const int product = row * H * W * 3;
 	const int first = product - product % 4;
 	const int last = H * N * W * 12 - 4;
+	const int row_last = min(last, product - (product + H * W * 3 + 3) % 4 + H * W * 3 - 1);
 	float x_v[7][4];
 	#pragma unroll
 	for (int step = 0; step < 7; step++) {
-		const int place = min(last, lane * 4 + first + step * 2048);
+		const int place = min(row_last, lane * 4 + first + step * 2048);
 		load(x_v[step], x + place);
 	}
 	float mean_sum = 0.0f;
@@ -144,10 +145,11 @@ void groups_y_longer(const float *x, const float *scale, float *__restrict__ y, 
 	const int product = row * H * W * 3;
 	const int first = product - product % 4;
 	const int last = H * N * W * 12 - 4;
+	const int row_last = min(last, product - (product + H * W * 3 + 3) % 4 + H * W * 3 - 1);
 	float x_v[8][4];
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int place = min(last, lane * 4 + first + step * 4096);
+		const int place = min(row_last, lane * 4 + first + step * 4096);
 		load(x_v[step], x + place);
 	}
 	float mean_sum = 0.0f;

@@ -181,10 +181,11 @@ void power_iteration_eigenvalue_shifted(const float *a, const float *x, float *_
 	const int lane = thread;
 	const int first = 0;
 	const int last = N * N - N * N % 4 - 4;
+	const int row_last = min(last, N * N - (N * N + 3) % 4 - 1);
 	float a_v[3][4];
 	#pragma unroll
 	for (int step = 0; step < 3; step++) {
-		const int place = min(last, lane * 4 + first + step * 2048);
+		const int place = min(row_last, lane * 4 + first + step * 2048);
 		load(a_v[step], a + place);
 	}
 	if (last + 4 < N * N) {
@@ -240,10 +241,11 @@ void power_iteration_eigenvalue_longer(const float *a, const float *x, float *__
 	const int lane = thread;
 	const int first = 0;
 	const int last = N * N - N * N % 4 - 4;
+	const int row_last = min(last, N * N - (N * N + 3) % 4 - 1);
 	float a_v[8][4];
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int place = min(last, lane * 4 + first + step * 4096);
+		const int place = min(row_last, lane * 4 + first + step * 4096);
 		load(a_v[step], a + place);
 	}
 	if (last + 4 < N * N) {

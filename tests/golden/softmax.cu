@@ -85,10 +85,11 @@ void Softmax_y_shifted(const float *x, float *__restrict__ y, int N, int H, int 
 	const int first = row * S - row * S % 2;
 	const int product = H * N * S * S;
 	const int last = product - product % 2 - 2;
+	const int row_last = min(last, row * S - (row * S + S + 1) % 2 + S - 1);
 	float x_v[6][2];
 	#pragma unroll
 	for (int step = 0; step < 6; step++) {
-		const int place = min(last, lane * 2 + first + step * 16);
+		const int place = min(row_last, lane * 2 + first + step * 16);
 		load_once(x_v[step], x + place);
 	}
 	if (last + 2 < row * S + S) {
@@ -178,10 +179,11 @@ void Softmax_y_longer(const float *__restrict__ x, float *__restrict__ y, int N,
 	const int first = row * S - row * S % 4;
 	const int product = H * N * S * S;
 	const int last = product - product % 4 - 4;
+	const int row_last = min(last, row * S - (row * S + S + 3) % 4 + S - 1);
 	float x_v[4][4];
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
-		const int place = min(last, lane * 4 + first + step * 256);
+		const int place = min(row_last, lane * 4 + first + step * 256);
 		load_once(x_v[step], x + place);
 	}
 	if (last + 4 < row * S + S) {
@@ -273,10 +275,11 @@ void Softmax_y_longer_2(const float *__restrict__ x, float *__restrict__ y, int 
 	const int first = row * S - row * S % 4;
 	const int product = H * N * S * S;
 	const int last = product - product % 4 - 4;
+	const int row_last = min(last, row * S - (row * S + S + 3) % 4 + S - 1);
 	float x_v[4][4];
 	#pragma unroll
 	for (int step = 0; step < 4; step++) {
-		const int place = min(last, lane * 4 + first + step * 2048);
+		const int place = min(row_last, lane * 4 + first + step * 2048);
 		load_once(x_v[step], x + place);
 	}
 	if (last + 4 < row * S + S) {
@@ -368,10 +371,11 @@ void Softmax_y_longer_3(const float *__restrict__ x, float *__restrict__ y, int 
 	const int first = row * S - row * S % 4;
 	const int product = H * N * S * S;
 	const int last = product - product % 4 - 4;
+	const int row_last = min(last, row * S - (row * S + S + 3) % 4 + S - 1);
 	float x_v[8][4];
 	#pragma unroll
 	for (int step = 0; step < 8; step++) {
-		const int place = min(last, lane * 4 + first + step * 4096);
+		const int place = min(row_last, lane * 4 + first + step * 4096);
 		load_once(x_v[step], x + place);
 	}
 	if (last + 4 < row * S + S) {

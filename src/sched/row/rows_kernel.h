@@ -50,6 +50,7 @@ struct row_kernel {
 	expr first;     /* position of the aligned vector that holds the row's first element */
 	expr last;      /* position of the last whole vector of all rows */
 	expr last_tail; /* the same for the vectors after the steps */
+	expr row_last;  /* of the last vector with elements of the row, or `last`; null: `last` serves */
 	expr element; /* the current element's index along the row; of a neighbouring row's element, the nearest one */
 	expr inside;  /* a bool: the current element is the row's; null: it is */
 };

@@ -66,8 +66,13 @@ void shifted_begin(struct row_kernel *k, struct ir_block *b)
 	expr width = ir_index(p->pool, k->width), start = ir_binary(IR_MUL, k->row, k->r->length);
 	k->first = emit_constant(p, b, "first", ir_binary(IR_SUB, start, ir_binary(IR_MOD, start, width)), NULL);
 	k->last = emit_last(k, b, "last", k->wide);
-	if (k->tail)
+	if (k->tail) {
 		k->last_tail = emit_last(k, b, "last_tail", k->tail);
+		return; /* all steps before it are whole */
+	}
+	expr end = ir_binary(IR_SUB, ir_binary(IR_ADD, start, k->r->length), ir_index(p->pool, 1));
+	expr own = ir_binary(IR_SUB, end, ir_binary(IR_MOD, end, width));
+	k->row_last = emit_constant(p, b, "row_last", ir_binary(IR_MIN, own, k->last), NULL);
 }
 
 /* The position of the lane's vector in the current step. */
@@ -173,11 +178,12 @@ static void load_last(struct row_kernel *k, struct ir_block *b, expr place)
 	}
 }
 
-/* Emits `place`, the position to load: a load past the last whole vector is clamped to it. A branch around each load
- * would make every load wait for the one before. */
+/* Emits `place`, the position to load: a load past the row's last vector, or the last whole one, is clamped to it, and
+ * so reads no memory of its own. A branch around each load would make every load wait for the one before. */
 static expr load_place(struct row_kernel *k, struct ir_block *b, expr lane)
 {
-	return emit_constant(k->p, b, "place", ir_binary(IR_MIN, vector_position(k, lane), last_place(k)), NULL);
+	expr last = k->row_last ? k->row_last : last_place(k);
+	return emit_constant(k->p, b, "place", ir_binary(IR_MIN, vector_position(k, lane), last), NULL);
 }
 
 static void load_rest(struct row_kernel *k, struct ir_block *b, expr lane, bool all_whole)
