@@ -295,9 +295,10 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (has_engine(c)) {
 		/* Measured on an H200: how much of the softmax does not overlap with products; instructions of a tile
 		 * that a mask crosses; what it takes until a small tile's products begin, if no other block has some;
-		 * boxes of 64 elements that heads do not fill. */
+		 * boxes of 64 elements that heads do not fill. With more to compute for a score the warpgroups of a
+		 * block, whose products take turns, wait for each other. */
 		bool ragged = a->size % 64 || a->value_size % 64;
-		double apart = groups > 2 ? 0.35 : groups * here > 1 ? 0.47 : 1;
+		double apart = groups > 1 && m.score ? 0.65 : groups > 2 ? 0.35 : groups * here > 1 ? 0.47 : 1;
 		soften += crossed * scores * 26 / (32 * t->schedulers);
 		step = multiply + apart * soften + (keys < BETWEEN ? 350 / here : 0);
 		step *= ragged ? 1.1 : 1;
