@@ -143,9 +143,12 @@ TPAT_FN void winograd_multiply(float (&sum)[2][M][N], const winograd<CHANNELS, R
 #pragma unroll
 		for (int i = 0; i < M; i++)
 #pragma unroll
-			for (int j = 0; j < N; j++)
+			for (int n = 0; n < N; n++) { /* to and fro: neighbours share a factor, as registers have few
+				                         ports */
+				const int j = M >= 8 && i % 2 ? N - 1 - n : n;
 				sum[step % 2][i][j] =
 				        multiply_add(weight[step % 2][i], element[step % 2][j], sum[step % 2][i][j]);
+			}
 	}
 }
 
