@@ -72,8 +72,8 @@ static int plain_candidates(const struct contract *c, int packing, const struct 
                             struct sched_choice *out)
 {
 	static const int tile[][3] = { { 64, 128, 16 }, { 128, 128, 16 }, { 128, 64, 16 }, { 64, 64, 16 },
-		                       { 64, 96, 16 },  { 64, 32, 16 },   { 32, 128, 16 }, { 32, 64, 16 },
-		                       { 16, 128, 16 }, { 32, 32, 16 } };
+		                       { 64, 64, 32 },  { 64, 96, 16 },   { 64, 32, 16 },  { 32, 128, 16 },
+		                       { 32, 64, 16 },  { 16, 128, 16 },  { 32, 32, 16 } };
 	enum { TILES = sizeof tile / sizeof *tile };
 	int64_t rows = about(c->extent[CONTRACT_ROW], t), columns = about(c->extent[CONTRACT_COLUMN], t);
 	int n = 0;
@@ -214,8 +214,9 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double time = (waves * steps * together + START + store) / clock;
 	if (c.plain) { /* warps hide each other's latency, so few warps leave gaps, as do few sums per lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
-		double lane = k.rows * k.columns / (k.threads * 64.0), gaps = (1 + 2 / busy) * (0.95 + 0.04 / lane);
-		gaps *= k.threads > 128 ? 1.1 : 1; /* more warps wait at barriers; all factors as measured on an H100 */
+		double lane = k.rows * k.columns / (k.threads * 64.0);
+		double gaps = (1 + 2 / busy) * (lane < 1 || gathered > 0 ? 0.95 + 0.04 / lane : 0.93);
+		gaps *= k.threads > 128 ? 1.05 : 1; /* more warps wait at barriers; all as measured on an H200 */
 		double arrival = target_has(t, TARGET_COPY_ASYNC) ? latency / ahead : step + latency;
 		time = (share * steps * most(step * gaps, arrival / here) + PLAIN_START + store) / clock;
 	}
