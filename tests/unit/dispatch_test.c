@@ -494,6 +494,24 @@ static void parts_leave_little(struct arena *a)
 	CHECK(found > 2);
 }
 
+/* Few rows of an open length, odd at the point: a warp with vectors would scan them element by element. */
+static void scans_odd_rows_by_blocks(struct arena *a)
+{
+	static const char text[] = "program running(x: f16[N,K]) -> (y: f16[N,K])\n"
+	                           "  y: f16[N,K] = scan sum along j (i, j) f32(x[i, j])\n";
+	static const int64_t rows = 2, length = 481;
+	struct ir_program *p = NULL;
+	struct err e = { 0 };
+	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
+		return;
+	const int64_t *const value[] = { &rows, &length };
+	struct sched_points one = sched_points_of(&sched_default_target, p->inputs.at[0]->dim, value, 2, 1, 0, a);
+	struct sched_choice c[2];
+	sched_decide(p, &one.target[0], NULL, c);
+	CHECK_STR(c->rule->name, "scan_lanes");
+	CHECK(c->param[0] >= 256 && c->param[1] == 1);
+}
+
 int main(void)
 {
 	struct arena *a = arena_new();
@@ -517,6 +535,7 @@ int main(void)
 	other_tactics_stay_near(a);
 	other_tactics_reach_neighbours(a);
 	takes_short_rows_at_once(a);
+	scans_odd_rows_by_blocks(a);
 	sums_bytes_in_vectors(a);
 	shifts_rows_of_whole_vectors(a);
 	pads_rows_to_lines(a);

@@ -19,12 +19,10 @@ static int words(const struct ir_stage *s)
 	return type_info(s->value->type)->bits > 32 ? 2 : 1;
 }
 
-static int candidates(const struct sched_site *site, struct sched_choice *out)
+/* Adds the choices of one width. */
+static int of_width(struct sched_choice *out, const struct ir_stage *s, int64_t extent, int width)
 {
-	const struct ir_stage *s = site->s;
-	const struct sched_target *t = site->t;
-	int64_t extent = about(s->out->dim[s->axis], t);
-	int n = 0, width = scan_width(s), held = width == 1 ? 8 : MOST_WORDS / words(s) / width;
+	int n = 0, held = width == 1 ? 8 : MOST_WORDS / words(s) / width;
 	for (int lanes = WARP; lanes <= MOST_LANES; lanes *= lanes == WARP ? 4 : 2) {
 		int64_t steps = (extent + lanes * width - 1) / (lanes * width);
 		if (lanes > WARP && (int64_t)lanes * width >= 2 * extent)
@@ -35,6 +33,16 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 			out[n++] = (struct sched_choice){ &sched_scan_lanes, { lanes, width, held / 2 } };
 	}
 	return n;
+}
+
+/* Rows of an open length, which is odd here, need the kernels of a narrow choice: those of a wide one that fit all rows
+ * have its lanes, with as many steps as its vectors have elements. */
+static int candidates(const struct sched_site *site, struct sched_choice *out)
+{
+	const struct ir_stage *s = site->s;
+	int64_t extent = about(s->out->dim[s->axis], site->t);
+	int width = scan_width(s), fits = extent % 2 ? 1 : 2, n = of_width(out, s, extent, width);
+	return extent % width && fits < width ? n + of_width(out + n, s, extent, fits) : n;
 }
 
 static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s,
