@@ -124,8 +124,8 @@ static int kernel(struct dev *d, struct dev_kernel **out, struct dev_module *m, 
 		k->next = m->kernels;
 		m->kernels = k;
 	}
-	/* Up to 48 KiB need no opt-in. */
-	if (shared_bytes > 48 << 10)
+	/* 48 KiB, with what the kernel declares, need no opt-in. */
+	if (shared_bytes > 0)
 		TRY(dev_driver_check(cu->function_set(k->function, CU_FUNC_MAX_DYNAMIC_SHARED, shared_bytes), name, e));
 	*out = k;
 	return 0;
