@@ -262,20 +262,27 @@ static void add_least(void *user, int64_t c, int n, const expr *factor)
 		check_term(&x->known, c, n, factor);
 }
 
-/* Adds a term, with what is not greater in place of quotients by a constant d > 0: -k * x for -k * d * floordiv(x, d)
- * if x >= 0, and the quotient of the least x for floordiv(x, d). */
+/* True if all factors but number `i` are known not to be negative. */
+static bool others_nonnegative(int n, const expr *factor, int i)
+{
+	bool ok = true;
+	check_term(&ok, 1, i, factor);
+	check_term(&ok, 1, n - i - 1, factor + i + 1);
+	return ok;
+}
+
+/* Adds a term, with what is not greater in place of quotients by a constant d > 0: -k * x for -k * d * floordiv(x, d),
+ * and the quotient of the least x for floordiv(x, d). */
 static void add_without(void *user, int64_t c, int n, const expr *factor)
 {
 	struct without_quotients *w = user;
-	bool ok = true;
 	expr term = ir_index(w->pool, 1);
 	int64_t d;
-	check_term(&ok, 1, n, factor);
 	for (int i = 0; i < n; i++) {
 		expr x = factor[i];
 		bool quotient = x->op == IR_FLOORDIV && ir_const_int(x->arg[1], &d) && d > 0;
 		struct least least = { 0, true };
-		if (quotient && ok && c < 0 && c % d == 0) {
+		if (quotient && c < 0 && c % d == 0 && others_nonnegative(n, factor, i)) {
 			x = x->arg[0];
 			c /= d;
 			w->changed = true;

@@ -224,6 +224,10 @@ static void index_arithmetic(struct arena *a)
 	expr window = ir_binary(IR_FLOORDIV, ir_binary(IR_SUB, S, ir_index(p, 1)), ir_index(p, 2));
 	expr w = ir_axis(p, 0, ir_binary(IR_ADD, window, ir_index(p, 1)));
 	CHECK_STR(show(a, ir_binary(IR_LT, w, ir_binary(IR_ADD, window, ir_index(p, 1)))), "true");
+	/* Every other element lies inside, also if there is none. */
+	expr other = ir_binary(IR_MUL, w, ir_index(p, 2));
+	CHECK_STR(show(a, ir_binary(IR_LT, other, S)), "true");
+	CHECK(!ir_nonnegative(ir_binary(IR_SUB, ir_binary(IR_SUB, S, other), ir_index(p, 2))));
 }
 
 struct place {
