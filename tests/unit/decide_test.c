@@ -177,6 +177,31 @@ static void test_shape(struct arena *a)
 	CHECK_STR(sched_shape_text(r, extent, NULL, a), "");
 }
 
+/* Few rows that are too long for a multiprocessor to read soon, and rows that are too long for its registers and shared
+ * memory, are shared by the blocks of a cluster; others, and one row that needs all multiprocessors, are not. */
+static void test_clusters(struct arena *a)
+{
+	static const struct {
+		int rows, length;
+		bool cluster;
+	} shape[] = { { 16, 151936, true },   { 4, 32000, true },    { 64, 262144, true },
+		      { 4096, 262144, true }, { 1, 1000000, false }, { 8192, 4096, false } };
+	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+		const char *text =
+		        arena_printf(a,
+		                     "program softmax(x: f16[%d,%d]) -> (y: f16[%d,%d])\n"
+		                     "  most: f32[%d,1] = max (i, j | r<%d) f32(x[i, r])\n"
+		                     "  total: f32[%d,1] = sum (i, j | r<%d) exp(f32(x[i, r]) - most[i, 0])\n"
+		                     "  y: f16[%d,%d] = map (i, j) f16(exp(f32(x[i, j]) - most[i, 0]) / total[i, 0])\n",
+		                     shape[i].rows, shape[i].length, shape[i].rows, shape[i].length, shape[i].rows,
+		                     shape[i].length, shape[i].rows, shape[i].length, shape[i].rows, shape[i].length);
+		struct ir_program *p = parse(text, a);
+		struct sched_choice choice[4];
+		sched_decide(p, &sched_default_target, NULL, choice);
+		CHECK((strcmp(choice[0].rule->name, "rows_cluster") == 0) == shape[i].cluster);
+	}
+}
+
 static bool few(void *user, expr symbol, int64_t *value)
 {
 	*value = *symbol->name == 'K' ? 5 : *(int64_t *)user;
@@ -217,6 +242,7 @@ int main(void)
 	test_match_once(a);
 	test_shape(a);
 	test_sort_demand(a);
+	test_clusters(a);
 	test_open_groups(a);
 	arena_free(a);
 	return test_done();

@@ -49,7 +49,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	for (int blocks = 2; blocks <= t->cluster_blocks; blocks *= 2)
 		for (int lanes = LEAST_LANES; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t step = (int64_t)lanes * blocks * width, steps = (length + more + step - 1) / step;
-			if (2 * length < step || steps > 2 * MAX_STEPS)
+			if (2 * length < step || steps > 2 * MAX_STEPS || (steps > MAX_STEPS + 1 && lanes < MAX_LANES))
 				continue;
 			bool held = steps <= MAX_STEPS && rows_steps_held(r, lanes, width, (int)steps, 1) == steps;
 			int shared = held ? 0 : rows_steps_shared(r, t, lanes, width, steps, 1);
