@@ -615,3 +615,41 @@ def correlation(d, t):
              ("MatMul", ["at", "b"], ["p"], {}), ("Mul", ["p", "scale"], ["y"], {})]
     return (f"correlation_{n}x{c}x{h}x{w}", [("x", t, [n, c, h, w]), ("z", t, [n, c, h, w])], nodes,
             lambda x, z: torch.bmm(x.flatten(2).transpose(1, 2), z.flatten(2)) * 0.0625, {"constants": scalars(t, flat=[n, c, h * w], scale=0.0625)})
+
+
+@chain(contraction=True)
+def cast_weights(d, t):
+    m, k, n, other = d.size(1, 2048), d.size(16, 2048), d.size(16, 2048), {"f32": "f16", "f16": "f32"}[t]
+    nodes = [("Cast", ["w"], ["c"], {"to": CAST[t]}), ("MatMul", ["x", "c"], ["p"], {}), ("Add", ["p", "b"], ["y"], {})]
+    return (f"cast_weights_{m}x{k}x{n}", [("x", t, [m, k]), ("w", other, [k, n], 0.1), ("b", t, [n])], nodes,
+            lambda x, w, b: F.linear(x, w.to(x.dtype).T, b))
+
+
+@chain()
+def depthwise_channels_last(d, t):
+    n, c, h, w = d.image(channels=(8, 512), side=(7, 128), most=1 << 22)
+    nodes = [("Transpose", ["x"], ["a"], {"perm": [0, 3, 1, 2]}), ("Conv", ["a", "w", "b"], ["c"], {"group": c, "pads": [1] * 4}),
+             ("Clip", ["c", "low", "high"], ["e"], {}), ("Transpose", ["e"], ["y"], {"perm": [0, 2, 3, 1]})]
+    return (f"depthwise_last_{n}x{h}x{w}x{c}", [("x", t, [n, h, w, c]), ("w", t, [c, 1, 3, 3]), ("b", t, [c])], nodes,
+            lambda x, w_, b: F.conv2d(x.permute(0, 3, 1, 2), w_, b, padding=1, groups=c).clamp(0, 6).permute(0, 2, 3, 1).contiguous(),
+            {"constants": scalars(t, low=0.0, high=6.0)})
+
+
+@chain(contraction=True)
+def rotary_attention(d, t):
+    h, head, s = d.pick(1, 8, 12), d.pick(32, 64, 80, 128), d.size(8, 1024)
+    n, half, scale = max(1, min(d.size(1, 8), (1 << 23) // (h * s * head))), head // 2, head ** -0.5
+    nodes = []
+    for x in "qk":
+        nodes += [("Slice", [x, "zero", "half", "last"], [x + "a"], {}), ("Slice", [x, "half", "end", "last"], [x + "b"], {}),
+                  ("Neg", [x + "b"], [x + "n"], {}), ("Concat", [x + "n", x + "a"], [x + "h"], {"axis": -1}),
+                  ("Mul", [x, "cos"], [x + "c"], {}), ("Mul", [x + "h", "sin"], [x + "s"], {}), ("Add", [x + "c", x + "s"], [x + "r"], {})]
+    nodes += [("Transpose", ["kr"], ["kt"], {"perm": [0, 1, 3, 2]}), ("MatMul", ["qr", "kt"], ["p"], {}), ("Mul", ["p", "scale"], ["z"], {}),
+              ("Softmax", ["z"], ["e"], {"axis": -1}), ("MatMul", ["e", "v"], ["y"], {})]
+
+    def turn(x, cos, sin):
+        return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+    return (f"rotary_attention_{n}x{h}x{s}x{head}", [(x, t, [n, h, s, head]) for x in "qkv"] + [(x, t, [s, head]) for x in ("cos", "sin")],
+            nodes, lambda q, k, v, cos, sin: F.scaled_dot_product_attention(turn(q, cos, sin), turn(k, cos, sin), v, scale=scale),
+            {"constants": scalars(t, zero=[0], half=[half], end=[head], last=[-1]) | scalars(t, scale=scale)})

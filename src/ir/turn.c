@@ -18,7 +18,7 @@ static bool is_small(const struct ir_stage *s)
 	return true;
 }
 
-/* How a map reads a buffer: its axis k at axis to[k] of the map, everywhere. */
+/* How a map reads a buffer: its axis k at axis to[k] of the map, everywhere; -1: of one element, at 0. */
 struct order {
 	const struct ir_buffer *buf;
 	struct ir_buffer *turned; /* the buffer with the map's axes */
@@ -33,14 +33,35 @@ static void find_order(void *user, expr e)
 	if (e->op != IR_LOAD || e->buf != o->buf)
 		return;
 	for (int k = 0; k < e->n && o->same; k++) {
-		int axis = e->arg[k]->op == IR_AXIS ? (int)e->arg[k]->i : e->n;
-		o->same = axis < e->n && !used[axis] && (!o->met || o->to[k] == axis);
+		bool one = ir_is_int(e->arg[k], 0) && ir_is_int(o->buf->dim[k], 1);
+		int axis = one ? -1 : e->arg[k]->op == IR_AXIS ? (int)e->arg[k]->i : e->n;
+		o->same = axis < e->n && (one || !used[axis]) && (!o->met || o->to[k] == axis);
 		if (!o->same)
 			return;
-		used[axis] = true;
+		if (!one)
+			used[axis] = true;
 		o->to[k] = axis;
 	}
 	o->met = true;
+}
+
+/* Gives the axes at 0 the map's axes of one element that are left. False if there are none. */
+static bool place_ones(struct order *o, const struct ir_buffer *out)
+{
+	bool used[IR_MAX_RANK] = { false };
+	for (int k = 0; k < out->rank; k++)
+		if (o->to[k] >= 0)
+			used[o->to[k]] = true;
+	for (int k = 0, at = 0; k < out->rank; k++) {
+		if (o->to[k] >= 0)
+			continue;
+		while (used[at])
+			at++;
+		if (!ir_is_int(out->dim[at], 1))
+			return false;
+		o->to[k] = at++;
+	}
+	return true;
 }
 
 static expr load_turned(void *user, struct ir_pool *pool, expr e, const expr *arg)
@@ -80,7 +101,7 @@ bool ir_turn_reduction(struct ir_program *p, struct ir_stage *s, struct ir_stage
 	    reader->out->rank != rank || !is_small(s))
 		return false;
 	ir_walk(reader->value, find_order, &o);
-	if (!o.met || !o.same)
+	if (!o.met || !o.same || !place_ones(&o, reader->out))
 		return false;
 	expr axis[2 * IR_MAX_RANK], dim[IR_MAX_RANK];
 	struct along along = { .axis = { rank - 1, rank - 1 } };
