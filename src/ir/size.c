@@ -100,26 +100,28 @@ static expr value_new(struct ir_program *p, const char *name, struct ir_buffer *
 
 struct uses {
 	const struct ir_program *p;
-	bool value;
+	bool value, size;
 };
 
 static void find_value(void *user, expr e)
 {
 	struct uses *u = user;
 	u->value |= ir_value_find(u->p, e) != NULL;
+	u->size |= ir_size_find(u->p, e) != NULL;
 }
 
-/* Returns the extent itself, or the value that stands for it. */
+/* Returns the extent itself, or the value that stands for it. With a size found at run time it is no value: that is
+ * known before anything runs. */
 static expr extent_of(struct ir_program *p, expr extent)
 {
-	struct uses u = { p, false };
+	struct uses u = { p, false, false };
 	if (extent->op == IR_SYMBOL || extent->op == IR_CONST_INT)
 		return extent;
 	vec_each (v, &p->values)
 		if (v->known == extent)
 			return v->symbol;
 	ir_walk(extent, find_value, &u);
-	return u.value ? value_new(p, "extent", NULL, 0, extent) : extent;
+	return u.value && !u.size ? value_new(p, "extent", NULL, 0, extent) : extent;
 }
 
 static expr rename_extent(void *user, struct ir_pool *pool, expr e, const expr *arg)

@@ -211,9 +211,56 @@ static void into_nothing(void)
 	}
 }
 
+/* An extent that sums an input's element and a size found at run time is known when the size is: not before. */
+static void value_and_size(void)
+{
+	struct onnx_model *m = model(8, 13);
+	struct ir_program *p = NULL;
+	struct graph_region *r;
+	struct tensor in[3], out;
+	const struct tensor *given[3];
+	struct err e = { 0 };
+
+	input(m, "one", TYPE_I64, "1 1");
+	input(m, "extents", TYPE_I64, "2");
+	input(m, "x", TYPE_F32, "N");
+	output(m, "y", TYPE_I64, "? ?");
+	node(m, "Expand", "one extents", "filled");
+	node(m, "NonZero", "x", "found");
+	node(m, "Transpose", "found", "places");
+	onnx_node_set_int(m, node(m, "Concat", "filled places", "y"), "axis", 0);
+	struct graph *g = graph_of(m, NULL);
+	CHECK(graph_region_new(&r, g, (const int[]){ 0, 1, 2, 3 }, 4, &e) == 0);
+	CHECK(graph_region_program(&p, r, NULL, arena, &e) == 0);
+	CHECK_STR(e.text, "");
+	CHECK_INT(p->inputs.n, 3);
+	for (int i = 0; i < 3; i++) {
+		bool x = strcmp(p->inputs.at[i]->name, "x") == 0, extents = p->inputs.at[i]->rank == 1 && !x;
+
+		given[i] = &in[i];
+		CHECK(tensor_new(&in[i], p->inputs.at[i]->type, p->inputs.at[i]->rank,
+		                 (int64_t[]){ x         ? 7
+		                              : extents ? 2
+		                                        : 1,
+		                              1 },
+		                 arena, &e) == 0);
+		if (x)
+			tensor_set_float(&in[i], 5, 2);
+		else
+			for (int k = 0; k < tensor_count(&in[i]); k++)
+				tensor_set_int(&in[i], k, extents && !k ? 3 : 1);
+	}
+	CHECK_INT(eval_program(p, given, &out, NULL, arena, &e), 0);
+	CHECK_STR(e.text, "");
+	CHECK(out.dim[0] == 4 && out.dim[1] == 1 && tensor_int(&out, 2) == 1 && tensor_int(&out, 3) == 5);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
+	value_and_size();
 	into_nothing();
 	between_regions();
 	symbols();
