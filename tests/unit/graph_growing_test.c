@@ -129,6 +129,65 @@ static void state_demanded(void)
 	onnx_model_free(m);
 }
 
+static uint64_t state = 1;
+
+static int draw(int n)
+{
+	state = hash_u64(state, 0x9e3779b97f4a7c15u);
+	return (int)(state % (uint64_t)n);
+}
+
+/* A loop appends x[rows,2] to its state while its length is below a limit, and the turn's number, or either. */
+static void ended_by_shapes(void)
+{
+	static const char *const ops[] = { "And", "Or", "length", "turn" };
+	int supported = 0;
+
+	for (int i = 0; i < 300; i++) {
+		struct onnx_model *m = model(8, 16);
+		Onnx__GraphProto *b = onnx_graph_new(m, "body");
+		int op = draw(4), limit = 1 + draw(12), last = 1 + draw(5), rows = 1 + draw(2), most = 1 + draw(20);
+		int length = rows, turns = 0;
+		bool bounded = draw(2), goes = true;
+
+		while (goes && turns < (bounded ? most : 99)) {
+			bool shorter = (length += rows) < limit, fewer = turns++ < last;
+
+			goes = op == 0 ? shorter && fewer : op == 1 ? shorter || fewer : op == 2 ? shorter : fewer;
+		}
+		onnx_graph_add_input(m, b, info(m, "i", TYPE_I64, ""));
+		onnx_graph_add_input(m, b, info(m, "go", TYPE_BOOL, ""));
+		onnx_graph_add_input(m, b, info(m, "s", TYPE_F32, "? ?"));
+		onnx_node_set_int(m, add(m, b, "Concat", "s x", "t"), "axis", 0);
+		add(m, b, "Shape", "t", "extents");
+		add(m, b, "Gather", "extents zero", "n");
+		add(m, b, "Less", "n limit", "shorter");
+		add(m, b, "Less", "i last", "fewer");
+		add(m, b, op < 2 ? ops[op] : "Identity",
+		    op < 2    ? "shorter fewer"
+		    : op == 2 ? "shorter"
+		              : "fewer",
+		    "on");
+		onnx_graph_add_output(m, b, info(m, "on", TYPE_BOOL, ""));
+		onnx_graph_add_output(m, b, info(m, "t", TYPE_F32, "? ?"));
+		input(m, "x", TYPE_F32, rows == 1 ? "1 2" : "2 2");
+		constant(m, "zero", TYPE_I64, 0, NULL, (double[]){ 0 });
+		constant(m, "limit", TYPE_I64, 0, NULL, (double[]){ limit });
+		constant(m, "last", TYPE_I64, 0, NULL, (double[]){ last });
+		constant(m, "most", TYPE_I64, 0, NULL, (double[]){ most });
+		output(m, "y", TYPE_F32, "? ?");
+		onnx_node_set_graph(m, node(m, "Loop", bounded ? "most - x" : "- - x", "y"), "body", b);
+		struct graph *g = graph_of(m, NULL);
+		if (strcmp(why(g, "y"), "") == 0) {
+			supported++;
+			CHECK_STR(type_of(g, "y"), arena_printf(arena, "f32[%d,2]", length));
+		}
+		graph_free(g);
+		onnx_model_free(m);
+	}
+	CHECK(supported > 150);
+}
+
 /* A loop without turns gives its states, and empty tensors of what it collects, whatever is in its body. */
 static void no_turns(void)
 {
@@ -187,6 +246,7 @@ int main(void)
 	scan_of_nothing();
 	state_demanded();
 	no_turns();
+	ended_by_shapes();
 	arena_free(arena);
 	return test_done();
 }

@@ -24,9 +24,9 @@ struct graph_loop {
 	int states, collected;
 	struct value m, first_cond; /* optional */
 	bool bounded;               /* the number of turns is `trip` at most, and that is known */
-	bool sure;                  /* unrolled: only if the condition is known to hold in all turns */
 	bool m_known, counted;      /* `trip` is m, or at most it; the condition is counted in it */
 	expr trip;
+	int64_t most; /* m if it is a number, else INT64_MAX */
 	struct lower_loop loop;
 	struct value *in, *out; /* the body's inputs (turn, condition, states) and outputs (condition, states, stacked
 	                           values) */
@@ -64,6 +64,7 @@ static int begin(struct graph_loop *x)
 		return lower_fail(l, ERR_MODEL, "the trip count and the condition must be one element each.");
 	x->m_known = x->m.given && (x->m.buf->data || x->m.buf->content);
 	x->trip = idx(l, MANY_TURNS);
+	x->most = INT64_MAX;
 	if (x->m_known) {
 		struct exprs m;
 		int64_t turns;
@@ -72,6 +73,7 @@ static int begin(struct graph_loop *x)
 		x->bounded = !ir_const_int(m.at[0], &turns) || turns < MANY_TURNS;
 		if (x->bounded)
 			x->trip = max_(m.at[0], idx(l, 0));
+		ir_const_int(m.at[0], &x->most);
 	}
 	if (x->first_cond.given && lower_known_bool(x->first_cond, &holds) && !holds) {
 		x->bounded = true;
@@ -287,7 +289,7 @@ static bool has_few_turns(const struct graph_loop *x)
 }
 
 /* True if the body must be lowered once for each turn. A loop stage has states of one shape; if turns change a shape,
- * the number of turns must be known and small, and no condition may end the loop earlier. */
+ * the number of turns must be known and small, as far as the first turn's shapes tell. */
 static bool must_unroll(struct graph_loop *x)
 {
 	bool keeps = true;
@@ -306,26 +308,29 @@ static struct value single(struct lower *l, const char *name, enum type t, int64
 	return lower_data(l, name, v);
 }
 
+/* The condition may follow from shapes, which differ from turn to turn: it must be known after each one. */
 static int unroll(struct graph_loop *x)
 {
 	struct lower *l = x->l;
-	int64_t turns = 0;
-	bool holds;
+	struct value *made = NEWN(l->program->arena, struct value, x->collected * UNROLLED_MAX + 1);
+	int turns = 0;
+	bool holds = true;
 
 	lower_loop_drop(l, &x->loop);
-	ir_const_int(x->trip, &turns);
-	struct value *made = NEWN(l->program->arena, struct value, x->collected * turns + 1);
-
-	for (int64_t t = 0; t < turns; t++) {
-		x->in[0] = single(l, x->body.input[0], TYPE_I64, t);
+	while (holds && turns < x->most) {
+		if (turns == UNROLLED_MAX)
+			return lower_fail(l, ERR_UNSUPPORTED, "it changes shapes in more than %d iterations.",
+			                  UNROLLED_MAX);
+		x->in[0] = single(l, x->body.input[0], TYPE_I64, turns);
 		x->in[1] = single(l, x->body.input[1], TYPE_BOOL, 1);
 		for (int i = 0; i < x->states; i++)
-			x->in[2 + i] = t && !stays(x, i) ? x->out[1 + i] : x->first[i];
+			x->in[2 + i] = turns && !stays(x, i) ? x->out[1 + i] : x->first[i];
 		TRY(lower_graph(l, "body", x->body.inputs, x->in, x->body.outputs, x->out));
-		if (x->sure && t + 1 < turns && !(lower_known_bool(x->out[0], &holds) && holds))
-			return lower_fail(l, ERR_UNSUPPORTED, "its condition may end it early.");
 		for (int i = 0; i < x->collected; i++)
-			made[i * turns + t] = x->out[1 + x->states + i];
+			made[i * UNROLLED_MAX + turns] = x->out[1 + x->states + i];
+		turns++;
+		if (turns < x->most && !lower_known_bool(x->out[0], &holds))
+			return lower_fail(l, ERR_UNSUPPORTED, "its condition may end it early.");
 	}
 	if (l->random)
 		return body_refuse_random(l);
@@ -333,12 +338,12 @@ static int unroll(struct graph_loop *x)
 		lower_output(l, i, stays(x, i) ? x->first[i] : x->out[1 + i]);
 	for (int i = 0; i < x->collected; i++)
 		if (lower_wants(l, x->states + i))
-			TRY(body_stack(l, (int)turns, made + i * turns, x->states + i));
+			TRY(body_stack(l, turns, made + i * UNROLLED_MAX, x->states + i));
 	return 0;
 }
 
 /* The body cannot be lowered for any turn, since a shape in it follows from the turn's number: lowers it for each one,
- * if these are few and the condition holds in all of them. The first error stands if that does not help. */
+ * if these are few. The first error stands if that does not help. */
 static int unroll_instead(struct graph_loop *x)
 {
 	struct lower *l = x->l;
@@ -349,7 +354,6 @@ static int unroll_instead(struct graph_loop *x)
 	    (x->first_cond.given && !lower_known_bool(x->first_cond, &holds)))
 		return first.code;
 	err_clear(l->err);
-	x->sure = true;
 	if (unroll(x) == 0)
 		return 0;
 	*l->err = first;
