@@ -179,11 +179,30 @@ static bool read_buffers(struct plain_space *x, const struct graph_region *r)
 	return true;
 }
 
-/* The plain nodes' outputs by the region's: a result that nothing uses is not written. */
+/* Writes output k of the node, whose elements are known: no output of a region. */
+static bool write_known(struct plain *p, int k, struct graph_value *v)
+{
+	const struct tensor *t;
+	struct err ignored = { 0 };
+	const char *made = plain_narrow(v->type)                        ? plain_read(p, v)
+	                   : graph_constant(&t, p->g, v, &ignored) == 0 ? plain_tensor(p, t)
+	                                                                : NULL;
+
+	return plain_result(p, k, made);
+}
+
+/* The plain nodes' outputs by the region's, and those that are known: a result that nothing uses is not written. */
 static bool write_results(struct plain_space *x, const struct graph_region *r)
 {
 	const Onnx__NodeProto *proto = x->p->n->proto;
 
+	for (size_t k = 0; k < proto->n_output; k++) {
+		struct graph_value *v = graph_value_find(x->p->g, proto->output[k]);
+
+		if (v && v->is_constant && (v->consumers.n || v->is_output || v->captured) &&
+		    !write_known(x->p, (int)k, v))
+			return false;
+	}
 	for (int i = 0; i < r->outputs.n; i++)
 		for (size_t k = 0; k < proto->n_output; k++)
 			if (strcmp(proto->output[k], r->outputs.at[i]->name) == 0 &&

@@ -257,6 +257,37 @@ static void rewrite_restored(bool dequantised)
 	onnx_model_free(m);
 }
 
+/* Plain nodes in place of a node of which one result follows from constants: both results are there. */
+static void plain_of_known_result(void)
+{
+	struct onnx_model *m = model(8, 21);
+	const int64_t three = 3, shape[] = { 1, 1, 3 };
+	const double value[] = { 0.5, -1, 2 };
+	struct graph_plains *plains;
+	struct graph *g, *now;
+	struct err e = { 0 };
+
+	onnx_opset_import(m, "com.microsoft", 1);
+	constant(m, "a", TYPE_F32, 3, shape, value);
+	constant(m, "bias", TYPE_F32, 1, &three, value);
+	constant(m, "b", TYPE_F32, 3, shape, value);
+	input(m, "scale", TYPE_F32, "3");
+	output(m, "y", TYPE_F32, "1 1 3");
+	output(m, "twice", TYPE_F32, "1 1 3");
+	node(m, "LinearAttentionGate", "a bias scale b", "y beta")->domain = arena_strdup(m->arena, "com.microsoft");
+	node(m, "Add", "beta beta", "twice");
+	g = graph_of(m, NULL);
+	plains = graph_plains_new(g, true);
+	CHECK(graph_plains_put(plains) == 1);
+	now = graph_of(m, NULL);
+	CHECK(onnx_model_check(m, &e) == 0 && graph_value_find(now, "beta") && graph_value_find(now, "y"));
+	CHECK(graph_value_find(now, "twice") && graph_value_find(now, "twice")->is_constant);
+	graph_plains_take_out(plains);
+	graph_free(now);
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 int main(void)
 {
 	arena = arena_new();
@@ -267,6 +298,7 @@ int main(void)
 	rewrite_extents();
 	rewrite_restored(true);
 	rewrite_restored(false);
+	plain_of_known_result();
 	arena_free(arena);
 	return test_done();
 }
