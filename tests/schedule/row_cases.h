@@ -232,6 +232,12 @@ static const struct schedule_case row_cases[] = {
 	  "  m3: f32[N,24,1] = max (i, j, k | r<12) z[i, r, j] * m2[i, j, 0]\n"
 	  "  o: f32[N,24,2] = map (i, j, k) select(k < 1, m3[i, j, 0], m2[i, j, 0])\n",
 	  { "N=3", "N=1" } },
+	{ "rows_joined_open",
+	  "(x: f32[N,C,K]) -> (y: f32[N,2 * C,1])\n"
+	  "  m0: f32[N,C,1] = sum (i, j, k | r<K) x[i, j, r]\n"
+	  "  m1: f32[N,C,1] = max (i, j, k | r<K) x[i, j, r]\n"
+	  "  y: f32[N,2 * C,1] = map (i, j, k) select(j < C, m0[i, j, 0], m1[i, j - C, 0])\n",
+	  { "N=3 C=5 K=70", "N=1 C=1 K=1", "N=2 C=3 K=0", "N=2 C=0 K=8" } },
 	{ "across_joined",
 	  "(x: f16[N,C,H], b: f32[3,H]) -> (y: f16[N,2,H], o: f32[3,N,H])\n"
 	  "  m0: f32[N,1,H] = sum (i, j, k | r<C) f32(x[i, r, k])\n"

@@ -310,20 +310,20 @@ static bool reads_value(const struct rows *r, const struct rows_stage *st, expr 
 static bool take_parts(struct rows *r, const struct ir_stage *s, int n, int k)
 {
 	struct ir_pool *pool = r->p->pool;
-	int64_t extent;
-	expr axis[IR_MAX_RANK];
+	expr extent, rest, axis[IR_MAX_RANK];
 	struct rows_stage st = {
 		.s = s, .kind = ROWS_JOINED, .row_rank = s->out->rank, .rank = s->out->rank, .joined = n
 	};
-	if (!ir_const_int(s->out->dim[k], &extent) || extent % n)
+	ir_split(s->out->dim[k], ir_index(pool, n), &extent, &rest);
+	if (!extent || !ir_is_int(rest, 0))
 		return false;
 	memcpy(st.dim, s->out->dim, sizeof st.dim[0] * (size_t)st.rank);
-	st.dim[k] = ir_index(pool, extent / n);
+	st.dim[k] = extent;
 	rows_set_positions(r->p, &st, r->length);
 	for (int part = 0; part < n; part++) {
 		for (int i = 0; i < st.rank; i++)
 			axis[i] = ir_axis(pool, i, st.dim[i]);
-		axis[k] = ir_binary(IR_ADD, axis[k], ir_index(pool, part * (extent / n)));
+		axis[k] = ir_binary(IR_ADD, axis[k], ir_binary(IR_MUL, ir_index(pool, part), extent));
 		st.each[part] = ir_bind_axes(pool, s->value, axis);
 		st.place[part] = ir_flat(pool, s->out, axis);
 		if (!reads_value(r, &st, st.each[part]))
