@@ -198,12 +198,13 @@ static const struct schedule_case row_cases[] = {
 	  { "N=1", "N=4", "N=0" } },
 	/* The best class, its probability, and the place of the least: also in rows that begin anywhere. */
 	{ "rows_scores",
-	  "(x: f32[N,K], z: f16[N,129]) -> (a: f32[N], o: i64[N], p: i64[N], e: f16[N,129], q: i32[N])\n"
+	  "(x: f32[N,K], z: f16[N,129]) -> (a: f32[N], o: i64[N], p: i64[N], e: f16[N,129], q: i32[N], none: i64[N])\n"
 	  "  m0: f32[N,1] = max (i, j | r<K) x[i, r]\n"
 	  "  m1: f32[N,1] = sum (i, j | r<K) exp(x[i, r] - m0[i, 0])\n"
 	  "  a: f32[N] = max (i | r<K) exp(x[i, r] - m0[i, 0]) / m1[i, 0]\n"
 	  "  o: i64[N] = argmax (i | r<K) i32(x[i, r] * 3.0)\n"
 	  "  p: i64[N] = argmin_last (i | r<K) x[i, r]\n"
+	  "  none: i64[N] = argmax (i | r<K) select(x[i, r] < 9.0, f32(-inf), x[i, r])\n"
 	  "  m2: f32[N,1] = max (i, j | r<129) f32(z[i, r])\n"
 	  "  e: f16[N,129] = map (i, j) f16(exp(f32(z[i, j]) - m2[i, 0]))\n"
 	  "  q: i32[N] = argmax (i | r<129) i32(z[i, r])\n",
@@ -370,11 +371,12 @@ static const struct schedule_case row_cases[] = {
 	  { "" } },
 	/* The best class, its probability, and the place of the least. */
 	{ "across_scores",
-	  "(x: f32[N,C,H]) -> (a: f32[N,H], o: i64[N,H], p: i32[N,H])\n"
+	  "(x: f32[N,C,H]) -> (a: f32[N,H], o: i64[N,H], p: i32[N,H], none: i64[N,H])\n"
 	  "  m0: f32[N,1,H] = max (i, j, k | r<C) x[i, r, k]\n"
 	  "  m1: f32[N,1,H] = sum (i, j, k | r<C) exp(x[i, r, k] - m0[i, 0, k])\n"
 	  "  a: f32[N,H] = max (i, j | r<C) exp(x[i, r, j] - m0[i, 0, j]) / m1[i, 0, j]\n"
 	  "  o: i64[N,H] = argmax (i, j | r<C) i32(x[i, r, j] * 3.0)\n"
+	  "  none: i64[N,H] = argmin (i, j | r<C) select(x[i, r, j] < 9.0, f32(inf), x[i, r, j])\n"
 	  "  p: i32[N,H] = argmin_last (i, j | r<C) x[i, r, j]\n",
 	  { "N=2 C=21 H=36", "N=1 C=2 H=7", "N=3 C=70 H=16", "N=1 C=0 H=8", "N=0 C=3 H=4" } },
 	{ "across_scores_fixed",

@@ -42,6 +42,14 @@ expr accumulator_position(const struct accumulator *a)
 	return some || !is_last(a->s->combine) ? a->position : ir_binary(IR_MAX, a->position, ir_index(p->pool, 0));
 }
 
+expr accumulator_position_of_better(const struct accumulator *a)
+{
+	expr position = accumulator_position(a);
+	if (is_last(a->s->combine)) /* equal values are better */
+		return position;
+	return ir_select(ir_binary(IR_EQ, a->position, a->none), ir_index(a->p->pool, 0), position);
+}
+
 expr accumulator_better(enum ir_combine c, expr value, expr best)
 {
 	bool least = c == IR_ARGMIN || c == IR_ARGMIN_LAST;

@@ -23,6 +23,8 @@ struct ir_block *accumulate(struct accumulator *a, struct ir_block *b, expr valu
 struct ir_block *accumulate_inside(struct accumulator *a, struct ir_block *b, expr value, expr position, expr inside);
 /* The position of the best value of an arg reduction; the first position if there were no values. */
 expr accumulator_position(const struct accumulator *a);
+/* The same where only values better than the identity were accumulated: without one, all values are the identity. */
+expr accumulator_position_of_better(const struct accumulator *a);
 /* A bool: the value replaces the best so far in an arg reduction. */
 expr accumulator_better(enum ir_combine c, expr value, expr best);
 

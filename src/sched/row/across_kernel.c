@@ -213,7 +213,7 @@ static void find_best(struct rows_at_once *k, struct ir_block *b, int stage, exp
 	body = each_item(k, body);
 	expr value = emit_constant(p, body, "value", here(k, st->value), NULL);
 	expr better = accumulator_better(s->combine, value, a.value);
-	body = emit_if(p, body, ir_binary(IR_BITOR, ir_binary(IR_EQ, a.position, a.none), better));
+	body = emit_if(p, body, better);
 	if (one_row(k)) {
 		emit_assign(p, body, a.value, value);
 		emit_assign(p, body, a.position, k->axis[k->r->rank]);
@@ -227,7 +227,7 @@ static void find_best(struct rows_at_once *k, struct ir_block *b, int stage, exp
 		all->index = where;
 		all->columns = ACROSS_LANES;
 	}
-	k->acc = accumulator_position(&a);
+	k->acc = accumulator_position_of_better(&a);
 	set_value(k, b, s, st->post ? st->post : ir_cast(ir_acc(p->pool, TYPE_INDEX), s->out->type));
 	k->acc = NULL;
 }

@@ -370,8 +370,7 @@ static void find_best(struct row_kernel *k, struct ir_block *b, expr lane)
 	for (int part = 0; rows_part(k, part); part++) {
 		struct ir_block *body = element_loop(k, each_element(k, rows_each_vector(k, b, lane, false)));
 		expr value = emit_constant(p, body, "value", value_of_element(k, body), NULL);
-		expr better = ir_binary(IR_BITOR, ir_binary(IR_EQ, a.position, a.none),
-		                        accumulator_better(s->combine, value, a.value));
+		expr better = accumulator_better(s->combine, value, a.value);
 		body = emit_if(p, body, k->inside ? ir_binary(IR_AND, k->inside, better) : better);
 		emit_assign(p, body, a.value, value);
 		emit_assign(p, body, a.position, place_of_element(k));
@@ -379,7 +378,7 @@ static void find_best(struct row_kernel *k, struct ir_block *b, expr lane)
 	}
 	if (!k->serial && (k->lanes > 1 || k->r->beside))
 		combine_lanes(k, b, a.value->var)->index = a.position->var;
-	emit_define(p, b, value_variable(k, s->out), ir_cast(accumulator_position(&a), s->out->type), NULL);
+	emit_define(p, b, value_variable(k, s->out), ir_cast(accumulator_position_of_better(&a), s->out->type), NULL);
 }
 
 static void reduce_row(struct row_kernel *k, struct ir_block *b, expr lane)
