@@ -26,11 +26,12 @@ void Attention_y_wide(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0,
 	const int together = max(1, min(B * 4, 25165824 / max(1, T * 256)));
 	const int first_head = together * floor_div(block, together * ((S * 3 + 63) / 64));
 	const int heads = min(together, B * 4 - first_head);
-	const int head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
+	const int place = floor_mod(block, together * ((S * 3 + 63) / 64));
+	const int before = floor_div(place, heads);
+	const int head = first_head - heads * before + place;
 	const int j = head % 4;
 	const int i = head / 4;
-	const int group = (S * 3 + 63) / 64;
-	const int first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
+	const int first_query = (S * 3 + 63) / 64 * 64 - before * 64 - 64;
 	const auto query_at = [&](int query, int r) {
 		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};
@@ -87,11 +88,12 @@ void Attention_y(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f16 
 	const int together = max(1, min(B * 4, 25165824 / max(1, T * 256)));
 	const int first_head = together * floor_div(block, together * ((S * 3 + 63) / 64));
 	const int heads = min(together, B * 4 - first_head);
-	const int head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
+	const int place = floor_mod(block, together * ((S * 3 + 63) / 64));
+	const int before = floor_div(place, heads);
+	const int head = first_head - heads * before + place;
 	const int j = head % 4;
 	const int i = head / 4;
-	const int group = (S * 3 + 63) / 64;
-	const int first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
+	const int first_query = (S * 3 + 63) / 64 * 64 - before * 64 - 64;
 	const auto query_at = [&](int query, int r) {
 		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};
@@ -147,11 +149,12 @@ void Attention_y_wide_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *
 	const i64 together = max((i64)1, min(B * 4, 25165824 / max((i64)1, T * 256)));
 	const i64 first_head = together * floor_div(block, together * ((S * 3 + 63) / 64));
 	const i64 heads = min(together, B * 4 - first_head);
-	const i64 head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
+	const i64 place = floor_mod(block, together * ((S * 3 + 63) / 64));
+	const i64 before = floor_div(place, heads);
+	const i64 head = first_head - heads * before + place;
 	const i64 j = head % 4;
 	const i64 i = head / 4;
-	const i64 group = (S * 3 + 63) / 64;
-	const i64 first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
+	const i64 first_query = (S * 3 + 63) / 64 * 64 - before * 64 - 64;
 	const auto query_at = [&](i64 query, i64 r) {
 		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};
@@ -206,11 +209,12 @@ void Attention_y_64(const f16 *q, const f16 *k0, const f16 *v0, const f16 *m0, f
 	const i64 together = max((i64)1, min(B * 4, 25165824 / max((i64)1, T * 256)));
 	const i64 first_head = together * floor_div(block, together * ((S * 3 + 63) / 64));
 	const i64 heads = min(together, B * 4 - first_head);
-	const i64 head = first_head + floor_mod(floor_mod(block, together * ((S * 3 + 63) / 64)), heads);
+	const i64 place = floor_mod(block, together * ((S * 3 + 63) / 64));
+	const i64 before = floor_div(place, heads);
+	const i64 head = first_head - heads * before + place;
 	const i64 j = head % 4;
 	const i64 i = head / 4;
-	const i64 group = (S * 3 + 63) / 64;
-	const i64 first_query = group * 64 - floor_div(floor_mod(block, together * group), heads) * 64 - 64;
+	const i64 first_query = (S * 3 + 63) / 64 * 64 - before * 64 - 64;
 	const auto query_at = [&](i64 query, i64 r) {
 		return j * S * 192 + i * S * 768 + r + query / 3 * 64 + query % 3 * S * 64;
 	};

@@ -71,16 +71,25 @@ static void across_heads(const struct attend_place *at, struct ir_block *b, int 
 	const struct attend *a = at->a;
 	struct ir_program *p = a->p;
 	expr one = ir_index(p->pool, 1), heads = attend_heads(a), tiles = tiles_of(a, queries);
+	int64_t last;
 	expr together = attend_together(at, queries);
 	together = emit_declare(p, b, "together", together, ir_binary(IR_ADD, heads, one));
 	expr blocks = ir_binary(IR_MUL, together, tiles);
 	expr first = ir_binary(IR_MUL, ir_binary(IR_FLOORDIV, block, blocks), together);
 	first = emit_declare(p, b, "first_head", first, heads);
 	expr here = ir_binary(IR_MIN, together, ir_binary(IR_SUB, heads, first)),
-	     place = ir_binary(IR_MOD, block, blocks);
+	     rest = ir_binary(IR_MOD, heads, together);
 	here = emit_declare(p, b, "heads", here, ir_binary(IR_ADD, heads, one));
-	*head = emit_declare(p, b, "head", ir_binary(IR_ADD, first, ir_binary(IR_MOD, place, here)), heads);
-	*before = ir_binary(IR_FLOORDIV, place, here);
+	expr place = emit_declare(p, b, "place", ir_binary(IR_MOD, block, blocks), blocks);
+	expr all = ir_binary(IR_FLOORDIV, place, here);
+	if (ir_const_int(rest, &last)) { /* of the last heads: divisions by constants are fast */
+		all = ir_binary(IR_FLOORDIV, place, together);
+		if (last)
+			all = ir_select(ir_binary(IR_EQ, here, together), all, ir_binary(IR_FLOORDIV, place, rest));
+	}
+	*before = emit_declare(p, b, "before", all, tiles);
+	expr own = ir_binary(IR_SUB, place, ir_binary(IR_MUL, *before, here));
+	*head = emit_declare(p, b, "head", ir_binary(IR_ADD, first, own), heads);
 }
 
 expr attend_block(struct attend_place *at, struct ir_block *b, int queries, expr block)
