@@ -129,6 +129,35 @@ static void state_demanded(void)
 	onnx_model_free(m);
 }
 
+/* By at least one row in each turn, if there are any. */
+static void growing_by_slices(void)
+{
+	for (int rows = 1; rows < 6; rows++) {
+		struct onnx_model *m = model(8, 16);
+		Onnx__GraphProto *b = onnx_graph_new(m, "body");
+
+		onnx_graph_add_input(m, b, info(m, "i", TYPE_I64, ""));
+		onnx_graph_add_input(m, b, info(m, "go", TYPE_BOOL, ""));
+		onnx_graph_add_input(m, b, info(m, "s", TYPE_F32, "? ?"));
+		add(m, b, "Identity", "go", "on");
+		onnx_node_set_int(m, add(m, b, "Concat", "s part", "t"), "axis", 0);
+		onnx_graph_add_output(m, b, info(m, "on", TYPE_BOOL, ""));
+		onnx_graph_add_output(m, b, info(m, "t", TYPE_F32, "? ?"));
+		input(m, "x", TYPE_F32, "N 4");
+		input(m, "k", TYPE_F32, "K 4");
+		input(m, "m", TYPE_I64, "");
+		ints(m, "zero", 1, (double[]){ 0 });
+		ints(m, "rows", 1, (double[]){ rows });
+		node(m, "Slice", "k zero rows", "part");
+		output(m, "y", TYPE_F32, "? ?");
+		onnx_node_set_graph(m, node(m, "Loop", "m - x", "y"), "body", b);
+		struct graph *g = graph_of(m, NULL);
+		CHECK(strstr(why(g, "y"), "its state \"s\" is f32[N,4] before an iteration and f32[") != NULL);
+		graph_free(g);
+		onnx_model_free(m);
+	}
+}
+
 static uint64_t state = 1;
 
 static int draw(int n)
@@ -245,6 +274,7 @@ int main(void)
 	growing_scan();
 	scan_of_nothing();
 	state_demanded();
+	growing_by_slices();
 	no_turns();
 	ended_by_shapes();
 	arena_free(arena);
