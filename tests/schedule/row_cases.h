@@ -209,6 +209,17 @@ static const struct schedule_case row_cases[] = {
 	  "  e: f16[N,129] = map (i, j) f16(exp(f32(z[i, j]) - m2[i, 0]))\n"
 	  "  q: i32[N] = argmax (i | r<129) i32(z[i, r])\n",
 	  { "N=5 K=70", "N=1 K=1", "N=3 K=0", "N=2 K=3000", "N=9 K=36", "N=0 K=3" } },
+	/* One reads a mask of another layout, which a later stage reads, too; the other one reads a value of the row.
+	 */
+	{ "rows_scores_masked",
+	  "(x: f16[N,3,67], c: bool[N,67]) -> (y: f16[N,3,67], o: i64[N,3], p: i64[N,3])\n"
+	  "  m0: f32[N,3,1] = max (i, j, k | r<67) f32(x[i, j, r])\n"
+	  "  m1: f32[N,3,1] = sum (i, j, k | r<67) exp(f32(x[i, j, r]) - m0[i, j, 0])\n"
+	  "  o: i64[N,3] = argmax (i, j | r<67) i32(select(c[i, r], x[i, j, r], f16(-10.0)))\n"
+	  "  p: i64[N,3] = argmin (i, j | r<67) f32(x[i, j, r]) * m0[i, j, 0]\n"
+	  "  y: f16[N,3,67] = map (i, j, k) f16(exp(f32(select(c[i, k], x[i, j, k], f16(-10.0))) - m0[i, j, 0]) / "
+	  "m1[i, j, 0])\n",
+	  { "N=3", "N=1" } },
 	{ "rows_scores_turned",
 	  "(x: f32[N,12,24]) -> (y: f32[N,24,12], o: i64[N,24])\n"
 	  "  m0: f32[N,24,1] = max (i, j, k | r<12) x[i, r, j]\n"

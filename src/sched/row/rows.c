@@ -306,6 +306,26 @@ static bool reads_value(const struct rows *r, const struct rows_stage *st, expr 
 	return f.found;
 }
 
+void rows_args_first(struct rows *r)
+{
+	int to = 0;
+	while (to < r->stages && r->stage[to].kind != ROWS_REDUCE)
+		to++;
+	for (int i = to + 1; i < r->stages && r->args; i++) {
+		struct rows_stage moved = r->stage[i];
+		if (moved.kind != ROWS_REDUCE || !ir_combine_is_arg(moved.s->combine) ||
+		    reads_value(r, &moved, moved.value))
+			continue;
+		to++;
+		memmove(&r->stage[to + 1], &r->stage[to], sizeof moved * (size_t)(i - to));
+		r->stage[to] = moved;
+		for (int j = 0; j < r->cached; j++) {
+			int *stage = &r->cache[j].stage;
+			*stage = *stage == i ? to : *stage >= to && *stage < i ? *stage + 1 : *stage;
+		}
+	}
+}
+
 /* A map of `n` values for each row, which divide its axis `k`: each of them is one expression over the rows. */
 static bool take_parts(struct rows *r, const struct ir_stage *s, int n, int k)
 {

@@ -59,6 +59,9 @@ struct rows {
 	expr needs;     /* guard on the extents, or null */
 };
 
+/* Moves arg reductions that read no value of the row behind its first reduction: kernels then need not keep the
+ * elements for them. */
+void rows_args_first(struct rows *r);
 /* True if the stage has values of rows, not elements. */
 bool rows_of_values(const struct rows_stage *st);
 /* Finds the longest run of stages from s on that is a row program; false if there is none. */

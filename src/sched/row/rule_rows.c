@@ -47,11 +47,14 @@ static void share_rest(struct row_kernel *own, struct ir_kernel *k)
 }
 
 /* `shifted`: for rows of any length, in vectors that start where memory is aligned. */
-static void one_kernel(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
-                       int lanes, int width, int steps, int shared, bool shifted, const char *suffix)
+static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct rows *found,
+                       const struct sched_choice *c, int lanes, int width, int steps, int shared, bool shifted,
+                       const char *suffix)
 {
 	struct ir_program *p = plan->program;
-	const struct ir_stage *last = r->stage[r->stages - 1].s;
+	const struct ir_stage *last = found->stage[found->stages - 1].s;
+	struct rows in_order = *found, *r = &in_order;
+	rows_args_first(r);
 	struct ir_kernel *k = kernel_new(plan, last, suffix, c);
 	int beside = r->beside, blocks = c->param[6] > 1 && steps > 0 ? c->param[6] : 1,
 	    rows_a_block = beside ? beside : rows_of_block(lanes);
