@@ -367,8 +367,10 @@ int vector_loads_accesses(const struct vector_loads *l, expr load)
 	enum { WIDEST = 16 * 8 };
 	vec_each (f, &l->found) {
 		int bits = type_info(load->type)->bits * l->width / f->parts;
+		/* The estimates are fitted with each of two opposite loads. */
+		bool opposite = f->like >= 0 && l->found.at[f->like].other == load;
 		if (f->load == load)
-			return f->like < 0 ? f->parts * ((bits + WIDEST - 1) / WIDEST) : 0;
+			return f->like < 0 || opposite ? f->parts * ((bits + WIDEST - 1) / WIDEST) : 0;
 	}
 	return -1;
 }

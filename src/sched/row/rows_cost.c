@@ -260,7 +260,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	/* Lanes without elements wait for the others; steps without elements take no time. */
 	double step = (double)lanes * width, taken = steps ? fmax(ceil(length / step), 1) : 1;
 	int ending = c->rule == &sched_rows_shift ? rows_tail(&r, lanes, width, steps) : 0;
-	if (ending)
+	if (ending && r.along == 0) /* not measured where weights are loaded element by element */
 		taken = steps - 1 + (double)ending / width;
 	double used = fmin(length / (step * taken), 1);
 	double flying = resident * threads * used * (steps ? taken : 2) * width * each;
