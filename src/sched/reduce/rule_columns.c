@@ -117,7 +117,7 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 	a = accumulator_begin(p, b, s);
 	struct ir_block *body = part ? emit_if(p, b, inside) : b;
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
-	struct steps_piece piece[STEPS_MOST_PIECES] = { { NULL } };
+	struct steps_piece piece[STEPS_MOST_PIECES] = { { .body = NULL } };
 	int64_t known;
 	int pieces = 1;
 	if (part && !(ir_combine_is_arg(s->combine) && ir_const_int(points, &known)))

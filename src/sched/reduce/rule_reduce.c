@@ -132,7 +132,7 @@ static void by_points(struct accumulator *a, struct ir_block *b, expr *axis, boo
 	expr points = reduced_count(p, s);
 	const char *name = s->space_rank == 1 ? ir_axis_names[1][0] : "point";
 	expr first = lane ? lane : ir_index(p->pool, 0), stride = ir_index(p->pool, lane ? lanes : 1);
-	struct steps_piece piece[STEPS_MOST_PIECES] = { { NULL } };
+	struct steps_piece piece[STEPS_MOST_PIECES] = { { .body = NULL } };
 	int pieces = 1;
 	if (lane && !ir_const_int(points, &known))
 		pieces = steps_pieces(piece, p, b, name, lane, lanes, points);
