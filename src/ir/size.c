@@ -171,8 +171,98 @@ static expr put_bound(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	return !s ? NULL : b->most ? s->limit : ir_index(pool, 0);
 }
 
+enum { RISES = 1, FALLS = 2, OTHER = 4 };
+
+static bool mentions_size(const struct ir_program *p, expr e)
+{
+	struct uses u = { p, false, false };
+	ir_walk(e, find_value, &u);
+	return u.size;
+}
+
+static bool is_negative(expr e)
+{
+	return e->op == IR_CONST_INT && e->i < 0;
+}
+
+/* True if a product does not fall where one of its factors rises. */
+static bool is_rising(expr product)
+{
+	expr a = product->arg[0], b = product->arg[1];
+	bool scaled = (a->op == IR_CONST_INT && a->i >= 0) || (b->op == IR_CONST_INT && b->i >= 0);
+	return scaled || (ir_nonnegative(a) && ir_nonnegative(b));
+}
+
+/* How e follows sizes that grow: any of the above. */
+static int ways_of(const struct ir_program *p, expr e)
+{
+	if (!mentions_size(p, e))
+		return 0;
+	if (e->op == IR_SYMBOL)
+		return RISES;
+	int a = e->n > 0 ? ways_of(p, e->arg[0]) : 0, b = e->n > 1 ? ways_of(p, e->arg[1]) : 0;
+	int fallen = (b & OTHER) | (b & RISES ? FALLS : 0) | (b & FALLS ? RISES : 0);
+	switch (e->op) {
+	case IR_ADD:
+	case IR_MIN:
+	case IR_MAX: return a | b;
+	case IR_SUB: return a | fallen;
+	case IR_CAST: return a;
+	case IR_MUL:
+		if (is_negative(e->arg[0]))
+			return fallen;
+		if (is_negative(e->arg[1]))
+			return (a & OTHER) | (a & RISES ? FALLS : 0) | (a & FALLS ? RISES : 0);
+		return is_rising(e) ? a | b : OTHER;
+	case IR_FLOORDIV: return !b && ir_nonnegative(e->arg[1]) ? a : OTHER;
+	default: return OTHER;
+	}
+}
+
+/* Not less than e (or not greater), whatever the sizes turn out to be; null if that is not known. */
+static expr bound_of(const struct ir_program *p, expr e, bool most)
+{
+	const struct ir_size *s = ir_size_find(p, e);
+	expr a = NULL, b = NULL, zero = ir_index(p->pool, 0);
+	if (s)
+		return most ? s->limit : zero;
+	if (!mentions_size(p, e))
+		return e;
+	bool turns = e->op == IR_MUL && (is_negative(e->arg[0]) || is_negative(e->arg[1]));
+	if (e->n > 0)
+		a = bound_of(p, e->arg[0], turns ? !most : most);
+	if (e->n > 1)
+		b = bound_of(p, e->arg[1], e->op == IR_SUB || turns ? !most : most);
+	switch (e->op) {
+	case IR_ADD:
+	case IR_MIN:
+	case IR_MAX:
+	case IR_SUB: return a && b ? ir_binary(e->op, a, b) : NULL;
+	case IR_MUL:
+		if (!turns && !is_rising(e))
+			return NULL;
+		return a && b ? ir_binary(IR_MUL, a, b) : NULL;
+	case IR_FLOORDIV: return a && b == e->arg[1] && ir_nonnegative(b) ? ir_binary(IR_FLOORDIV, a, b) : NULL;
+	case IR_MOD:
+		if (e->arg[1]->op != IR_CONST_INT || e->arg[1]->i < 1)
+			return NULL;
+		return most ? ir_binary(IR_SUB, b, ir_index(p->pool, 1)) : zero;
+	case IR_SELECT: {
+		expr c = bound_of(p, e->arg[2], most);
+		return b && c ? ir_binary(most ? IR_MAX : IR_MIN, b, c) : NULL;
+	}
+	case IR_CAST: return a ? ir_cast(a, e->type) : NULL;
+	default: return NULL;
+	}
+}
+
 expr ir_size_limit(const struct ir_program *p, expr e)
 {
+	enum { LARGE = 400 };
+	int ways = p->sizes.n && ir_cost(e) < LARGE ? ways_of(p, e) : 0;
+	expr bound = ways > RISES && ways != FALLS ? bound_of(p, e, true) : NULL;
+	if (bound)
+		return bound;
 	struct bound most = { p, true }, none = { p, false };
 	expr high = ir_copy(p->pool, e, put_bound, &most);
 	/* A decreasing function of a size is largest at zero. */
