@@ -327,7 +327,7 @@ static void other_tactics_reach_neighbours(struct arena *a)
 {
 	static const char text[] = "program first(x: f16[N,5064]) -> (y: i64[N,48])\n"
 	                           "  y: i64[N,48] = sort descending along j (i, j | r<5064) f32(x[i, r])\n";
-	static const int64_t rows[3] = { 2, 16, 64 }, near[] = { 4, 8, 15, 16 };
+	static const int64_t rows[3] = { 2, 16, 64 }, near[] = { 4, 8, 15, 16, 29 };
 	struct ir_program *p = NULL;
 	struct err e = { 0 };
 	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))

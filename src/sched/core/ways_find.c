@@ -166,7 +166,7 @@ static double time_of(const struct search *s, int list, const struct sched_targe
  * by little, it is taken for as fast: an error of the estimates seldom ends a few doublings away. */
 static double credit_at(const struct search *s, int list, int sample)
 {
-	const double LITTLE = 1.08;
+	const double LITTLE = 1.09;
 	const struct list *l = &s->list[list];
 	double credit = sched_credit(l->slower, &s->sample[l->own], &s->sample[sample]);
 	return l->own == 2 * s->d->points->opt ? fmax(credit, fmin(l->slower, LITTLE)) : credit;
