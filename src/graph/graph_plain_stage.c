@@ -191,23 +191,30 @@ static bool write_known(struct plain *p, int k, struct graph_value *v)
 	return plain_result(p, k, made);
 }
 
-/* The plain nodes' outputs by the region's, and those that are known: a result that nothing uses is not written. */
+/* The region's output of that name; -1: none. */
+static int output_named(const struct graph_region *r, const char *name)
+{
+	for (int i = 0; i < r->outputs.n; i++)
+		if (strcmp(name, r->outputs.at[i]->name) == 0)
+			return i;
+	return -1;
+}
+
+/* The plain nodes' outputs by the region's, and others that are known: a result that nothing uses is not written. */
 static bool write_results(struct plain_space *x, const struct graph_region *r)
 {
 	const Onnx__NodeProto *proto = x->p->n->proto;
 
 	for (size_t k = 0; k < proto->n_output; k++) {
 		struct graph_value *v = graph_value_find(x->p->g, proto->output[k]);
+		int i = output_named(r, proto->output[k]);
+		bool used = v && (v->consumers.n || v->is_output || v->captured);
 
-		if (v && v->is_constant && (v->consumers.n || v->is_output || v->captured) &&
-		    !write_known(x->p, (int)k, v))
+		if (i >= 0 && !plain_result(x->p, (int)k, x->buffer[x->program->outputs.at[i]->id].name))
+			return false;
+		if (i < 0 && used && v->is_constant && !write_known(x->p, (int)k, v))
 			return false;
 	}
-	for (int i = 0; i < r->outputs.n; i++)
-		for (size_t k = 0; k < proto->n_output; k++)
-			if (strcmp(proto->output[k], r->outputs.at[i]->name) == 0 &&
-			    !plain_result(x->p, (int)k, x->buffer[x->program->outputs.at[i]->id].name))
-				return false;
 	return true;
 }
 

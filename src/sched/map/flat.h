@@ -10,6 +10,7 @@ const struct ir_stage *map_joined(struct ir_program *p, const struct ir_stage *s
 struct flat_shape {
 	int width;          /* elements of a thread */
 	bool shifted;       /* vectors that are not aligned are taken from the aligned ones around them */
+	int resident;       /* blocks of a multiprocessor for which registers should suffice; 0: no minimum */
 	const char *suffix; /* of the kernel's name */
 };
 /* Adds a kernel for all extents to the step. Returns false and adds nothing if rows are known to be whole vectors, or

@@ -245,10 +245,8 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 	struct ir_variable *result = ir_variable_new(p->pool, joined->out->type, "%s_v", joined->out->name);
 	expr element = declare_element(p, k, out_count(p, joined), THREADS, f.width);
 	bool shifted = shape->shifted;
-	if (shifted) {
-		k->resident = RESIDENT;
-		k->advised = true;
-	}
+	k->resident = shape->resident;
+	k->advised = true;
 	f.lane = ir_some(p->pool, TYPE_INDEX, ir_index(p->pool, f.width)); /* to find which axes occur */
 	struct axes a = { .value = own,
 		          .same = f.own,
@@ -345,7 +343,11 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)
 {
+	int most = site->t->threads / THREADS;
 	const struct flat_shape shape = { c->param[0], c->param[1],
+		                          !c->param[1]      ? 0
+		                          : most < RESIDENT ? most
+		                                            : RESIDENT,
 		                          arena_printf(plan->program->arena, "_x%d", c->param[0]) };
 	ck(flat_kernel(plan, step_new(plan), site->s, ((const struct flat *)site->found)->s, c, &shape));
 }

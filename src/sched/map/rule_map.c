@@ -228,7 +228,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 	if (type_is_packed(s->out->type))
 		one_byte(plan, step, s, c);
 	else if (!flat_pays(p, joined, width, site->t) ||
-	         !flat_kernel(plan, step, s, joined, c, &(struct flat_shape){ width, false, "_flat" }))
+	         !flat_kernel(plan, step, s, joined, c, &(struct flat_shape){ width, false, 0, "_flat" }))
 		one_element(plan, step, s, joined, c);
 }
 
