@@ -379,7 +379,7 @@ static struct sched_choice second_choice(const struct shares *x, int reductions)
 	int lanes = WARP, width = x->parts % 4 ? 1 : 4;
 	if (!ir_is_int(x->rest, 0))
 		return (struct sched_choice){ &sched_rows, { rest_lanes(x), 1, 0, 0 } };
-	if (x->parts > WARP * MAX_STEPS / 2)
+	if (x->parts > WARP * MAX_STEPS / 2 || x->parts > FEW * WARP * width)
 		lanes = LANES;
 	while (lanes < LAST_LANES && FEW * lanes * width < x->parts)
 		lanes *= 2;
