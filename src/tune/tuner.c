@@ -383,6 +383,8 @@ static void choose(struct tuner *t, struct tune_trial *best)
 	for (int i = 0; i < c->n; i++) {
 		if (first->point.option && tune_point_same(t->job->bench.space, c->trial[i].point, first->point))
 			t->out->first.ns = c->trial[i].ns;
+		if (!tune_search_find(t->job->search, c->trial[i].point)) /* options of several trials together */
+			t->out->trials++;
 		if (t->job->compared)
 			t->job->compared(t->job->user, &c->trial[i], t->out->bytes);
 	}

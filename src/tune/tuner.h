@@ -39,7 +39,7 @@ enum tune_end {
 
 struct tune_result {
 	struct tune_trial best, first; /* first: the cost model's choice. point.option is null if none is ok */
-	int trials, failed;            /* failed: not ok */
+	int trials, failed;            /* trials: with combinations that the last comparison adds; failed: not ok */
 	double bytes, seconds;
 	enum tune_end end;
 	struct err fault;
