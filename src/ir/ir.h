@@ -48,7 +48,7 @@ struct ir_expr {
 	uint32_t size; /* nodes as a tree, not counting extents of axes; saturates at UINT32_MAX */
 	uint32_t id;   /* in order of creation, dense from 0: index for memo tables */
 	uint64_t hash; /* for the pool's table */
-	uint64_t from; /* the bits of the buffers that it loads from: ir_buffer_bit() */
+	uint64_t from; /* the bits of the buffers that it loads from; for ir_reads(), which knows for sure */
 	struct ir_pool *pool;
 	union {
 		int64_t i;                     /* CONST_INT; AXIS: its number */
@@ -465,6 +465,7 @@ void ir_stage_slots(struct ir_stage *s, void (*fn)(void *user, expr *slot, const
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
 bool ir_reads(expr e, const struct ir_buffer *b);
+bool ir_read_in_common(expr a, expr b); /* true if both load from one buffer */
 uint64_t ir_buffer_bit(const struct ir_buffer *b); /* one bit; several buffers may have the same */
 /* A stage's result for the accumulator's final value: its `post`, or a cast. */
 expr ir_stage_result(struct ir_pool *p, const struct ir_stage *s, expr acc);

@@ -47,7 +47,7 @@ static void count_expr(void *user, expr e, const char *role)
 {
 	const struct readers *r = user;
 	(void)role;
-	if (e->from & ir_buffer_bit(r->buf))
+	if (ir_reads(e, r->buf))
 		ir_walk(e, count_site, user);
 }
 
@@ -151,7 +151,7 @@ static void substitute_slot(void *user, expr *slot, const char *role)
 	(void)role;
 	if (j->large)
 		return;
-	bool reads = (*slot)->from & ir_buffer_bit(j->map.map->out);
+	bool reads = ir_reads(*slot, j->map.map->out);
 	expr x = reads ? ir_copy(j->p->pool, *slot, substitute_load, &j->map) : *slot;
 	j->large |= too_large(x);
 	vec_push(j->scratch, &j->made, x);

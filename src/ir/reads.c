@@ -26,6 +26,25 @@ bool ir_reads(expr e, const struct ir_buffer *b)
 	return l.found;
 }
 
+struct common {
+	expr other;
+	bool found;
+};
+
+static void find_common(void *user, expr e)
+{
+	struct common *c = user;
+	c->found = c->found || (e->op == IR_LOAD && ir_reads(c->other, e->buf));
+}
+
+bool ir_read_in_common(expr a, expr b)
+{
+	struct common c = { .other = b };
+	if (a->from & b->from)
+		ir_walk(a, find_common, &c);
+	return c.found;
+}
+
 static void find_in_expr(void *user, expr e, const char *role)
 {
 	struct loads *l = user;

@@ -202,6 +202,19 @@ static void test_clusters(struct arena *a)
 	}
 }
 
+/* Whether a rule matches does not depend on where a program is in memory. */
+static void test_anywhere(struct arena *a)
+{
+	static const char text[] = "program apart(x: f32[N,K], z: f32[N,K]) -> (y: f32[N], o: f32[N])\n"
+	                           "  y: f32[N] = max (i | r<K) x[i, r]\n"
+	                           "  o: f32[N] = min (i | r<K) z[i, r]\n";
+	const char *why = "";
+	for (int i = 0; i < 512; i++) {
+		struct ir_program *p = parse(text, a);
+		CHECK(p && !sched_match(p, p->stages.at[0], tpat_rule_named("reduce_spread"), &why));
+	}
+}
+
 static bool few(void *user, expr symbol, int64_t *value)
 {
 	*value = *symbol->name == 'K' ? 5 : *(int64_t *)user;
@@ -244,6 +257,7 @@ int main(void)
 	test_sort_demand(a);
 	test_clusters(a);
 	test_open_groups(a);
+	test_anywhere(a);
 	arena_free(a);
 	return test_done();
 }

@@ -71,7 +71,7 @@ static bool add_reduction(struct spread *f, const struct ir_stage *s)
 	const struct ir_stage *first = f->stages ? f->stage[0] : s;
 	if (s->kind != IR_REDUCE || type_is_packed(s->out->type) || f->stages > f->reductions ||
 	    s->space_rank != first->space_rank || out_count(f->p, s) != out_count(f->p, first) || is_product(s) ||
-	    !(s->value->from & first->value->from)) /* they read something in common */
+	    !ir_read_in_common(s->value, first->value))
 		return false;
 	for (int k = 0; k < s->space_rank; k++)
 		if (s->space[k] != first->space[k])
