@@ -31,21 +31,34 @@ static void find_buffer(void *user, expr e)
 		*first = e->buf;
 }
 
-static void find_packed(void *user, expr e)
+const struct ir_buffer *ir_first_buffer(expr e)
+{
+	const struct ir_buffer *first = NULL;
+	ir_walk(e, find_buffer, &first);
+	return first;
+}
+
+static void find_bytes(void *user, expr e)
 {
 	*(bool *)user |= e->op == IR_LOAD && type_info(e->buf->type)->bits <= 8;
 }
 
+bool ir_reads_bytes(expr e)
+{
+	bool bytes = false;
+	ir_walk(e, find_bytes, &bytes);
+	return bytes;
+}
+
 bool ir_is_operand(expr e)
 {
-	bool packed = false;
 	if (e->op == IR_LOAD)
 		return true;
 	if (e->op == IR_SELECT)
 		return !ir_uses(e->arg[0], IR_LOAD) && ir_is_operand(e->arg[1]) && ir_is_zero(e->arg[2]);
 	if (e->op == IR_CAST)
 		return ir_is_operand(e->arg[0]);
-	ir_walk(e, find_packed, &packed);
+	bool packed = ir_reads_bytes(e);
 	bool scales = packed && (e->op == IR_MUL || e->op == IR_DIV || e->op == IR_SHR || e->op == IR_BITAND);
 	bool moves = (packed || type_is_int(e->type)) && (e->op == IR_ADD || e->op == IR_SUB);
 	return (scales || moves) && ir_is_operand(e->arg[0]);
@@ -55,8 +68,7 @@ bool ir_is_operand(expr e)
  * move with another factor have moved into it; *plain: it is at most cast. */
 static enum type factor_type(struct ir_stage *const *at, int n, const struct ir_buffer *own, expr e, bool *plain)
 {
-	const struct ir_buffer *b = NULL;
-	ir_walk(e, find_buffer, &b);
+	const struct ir_buffer *b = ir_first_buffer(e);
 	if (!b)
 		return e->type;
 	while (e->op == IR_CAST)

@@ -465,7 +465,7 @@ void ir_stage_slots(struct ir_stage *s, void (*fn)(void *user, expr *slot, const
 bool ir_loop_copies(const struct ir_loop *l, const struct ir_buffer *b);
 bool ir_stage_reads(const struct ir_stage *s, const struct ir_buffer *b);
 bool ir_reads(expr e, const struct ir_buffer *b);
-bool ir_read_in_common(expr a, expr b); /* true if both load from one buffer */
+bool ir_read_in_common(expr a, expr b);            /* true if both load from one buffer */
 uint64_t ir_buffer_bit(const struct ir_buffer *b); /* one bit; several buffers may have the same */
 /* A stage's result for the accumulator's final value: its `post`, or a cast. */
 expr ir_stage_result(struct ir_pool *p, const struct ir_stage *s, expr acc);

@@ -178,21 +178,12 @@ static bool substitute(struct ir_program *p, struct list *list, int i)
 	return !job.large;
 }
 
-static void find_buffer(void *user, expr e)
-{
-	const struct ir_buffer **first = user;
-	if (e->op == IR_LOAD && !*first)
-		*first = e->buf;
-}
-
 static void find_concatenation(void *user, expr e)
 {
-	const struct ir_buffer *buf[2] = { NULL, NULL };
 	if (e->op != IR_SELECT || ir_uses(e->arg[0], IR_LOAD))
 		return;
-	for (int i = 0; i < 2; i++)
-		ir_walk(e->arg[i + 1], find_buffer, &buf[i]);
-	*(bool *)user |= buf[0] && buf[1] && buf[0] != buf[1];
+	const struct ir_buffer *x = ir_first_buffer(e->arg[1]), *y = ir_first_buffer(e->arg[2]);
+	*(bool *)user |= x && y && x != y;
 }
 
 /* True if s has a choice by position between elements of two buffers, such as keys and past keys. The rules for matrix
@@ -283,18 +274,11 @@ static bool moves_to_product(const struct list *list, const struct ir_buffer *b)
 	return false;
 }
 
-static void find_bytes(void *user, expr e)
-{
-	*(bool *)user |= e->op == IR_LOAD && type_info(e->buf->type)->bits <= 8;
-}
-
 /* True if s is a factor of a product as it is, or but for one number: not floats that are made of 8 bits, which only
  * some of the rules take. */
 static bool is_factor(const struct ir_stage *s)
 {
-	bool bytes = false;
-	ir_walk(s->value, find_bytes, &bytes);
-	return ir_cost(s->value) <= CHEAP && !(bytes && type_is_float(s->out->type)) &&
+	return ir_cost(s->value) <= CHEAP && !(ir_reads_bytes(s->value) && type_is_float(s->out->type)) &&
 	       (ir_is_operand(s->value) || is_scaled_operand(s->value));
 }
 

@@ -22,6 +22,8 @@ enum { IR_OFTEN = 16 /* products of one element, from which on reading it has to
 bool ir_at_most(expr n, int64_t most); /* provably */
 /* True if s multiplies matrices of IR_OFTEN rows and columns or more, perhaps: a matrix product or a convolution. */
 bool ir_multiplies_matrices(const struct ir_stage *s);
+const struct ir_buffer *ir_first_buffer(expr e); /* the first that e loads from; null: none */
+bool ir_reads_bytes(expr e);                     /* true if e loads numbers of at most 8 bits */
 /* True if the rules for products of matrices take e as an operand: an element that is at most moved, cast, padded with
  * zeros, or less a zero point. Numbers of at most 8 bits may be unpacked and scaled. */
 bool ir_is_operand(expr e);
@@ -31,6 +33,8 @@ bool ir_is_operand(expr e);
 bool ir_factors_match(struct ir_stage *const *at, int n, const struct ir_stage *s, const struct ir_buffer *own);
 /* Reductions of one element become maps; the start of pass inline. */
 void ir_reductions_of_one(struct ir_program *p);
+/* The points that a reduction goes over for an element, if they are known and at most `most`; else 0. */
+int64_t ir_few_points(const struct ir_stage *s, int64_t most);
 /* Small reductions become maps (reduce_few.c). Returns for each stage whether it is now one that should move into all
  * its readers. */
 bool *ir_unroll_reductions(struct ir_program *p);

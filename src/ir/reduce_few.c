@@ -35,16 +35,13 @@ static bool is_product(const struct ir_stage *s)
 	return ir_sums_products(s) && s->value->arg[0] != s->value->arg[1];
 }
 
-/* The number of elements; 0: none, too many, or unknown. */
-static int64_t elements(const struct ir_stage *s)
+int64_t ir_few_points(const struct ir_stage *s, int64_t most)
 {
 	int64_t all = 1, n;
-	for (int i = 0; i < s->space_rank; i++) {
-		if (!ir_const_int(s->space[i], &n) || n > MOST)
+	for (int i = 0; i < s->space_rank; i++)
+		if (!ir_const_int(s->space[i], &n) || n > most || (all *= n) > most)
 			return 0;
-		all *= n;
-	}
-	return all <= MOST ? all : 0;
+	return all;
 }
 
 static void find_call(void *user, expr e)
@@ -65,7 +62,7 @@ static bool is_small(const struct ir_stage *s)
 	bool calls = false;
 	if (!combines(s))
 		return false;
-	int64_t n = elements(s);
+	int64_t n = ir_few_points(s, MOST);
 	if (n == 0 || n * ir_cost(s->value) > MOST_WORK)
 		return false;
 	ir_walk(s->value, find_window, &f);
@@ -76,7 +73,7 @@ static bool is_small(const struct ir_stage *s)
 /* Makes the stage a map, unless that would be too large. */
 static bool unroll(struct ir_program *p, struct ir_stage *s)
 {
-	int64_t n = elements(s);
+	int64_t n = ir_few_points(s, MOST);
 	expr axis[2 * IR_MAX_RANK], acc = NULL;
 	int rank = s->out->rank;
 	if (s->combine == IR_SUM && type_is_float(s->value->type)) /* zero for terms that are all -0 */
@@ -107,7 +104,7 @@ static bool unroll(struct ir_program *p, struct ir_stage *s)
  */
 static bool is_row(struct ir_program *p, const struct ir_stage *s, const struct ir_stage *reader)
 {
-	expr n = ir_index(p->pool, elements(s));
+	expr n = ir_index(p->pool, ir_few_points(s, MOST));
 	return ir_buffer_count(p, reader->out) == ir_binary(IR_MUL, ir_buffer_count(p, s->out), n);
 }
 
@@ -166,7 +163,7 @@ static bool is_gather(struct ir_program *p, int stage)
 {
 	const struct ir_stage *s = p->stages.at[stage];
 	bool found = false;
-	for (int axis = 0; axis < s->out->rank && combines(s) && elements(s); axis++)
+	for (int axis = 0; axis < s->out->rank && combines(s) && ir_few_points(s, MOST); axis++)
 		found |= gathers_along(s, axis);
 	for (int k = stage + 1; k < p->stages.n && found; k++) {
 		const struct ir_stage *reader = p->stages.at[k];
@@ -180,7 +177,7 @@ static bool is_gather(struct ir_program *p, int stage)
 void ir_reductions_of_one(struct ir_program *p)
 {
 	vec_each (s, &p->stages)
-		if (combines(*s) && elements(*s) == 1)
+		if (combines(*s) && ir_few_points(*s, MOST) == 1)
 			unroll(p, *s);
 }
 

@@ -5,19 +5,6 @@
 
 enum { WINDOW = 1024 /* elements of a window, at most: longer sums have rules that need rows in order */ };
 
-static bool is_small(const struct ir_stage *s)
-{
-	int64_t points = 1, n;
-	for (int k = 0; k < s->space_rank; k++) {
-		if (!ir_const_int(s->space[k], &n) || n > WINDOW)
-			return false;
-		points *= n;
-		if (points > WINDOW)
-			return false;
-	}
-	return true;
-}
-
 /* How a map reads a buffer: its axis k at axis to[k] of the map, everywhere; -1: of one element, at 0. */
 struct order {
 	const struct ir_buffer *buf;
@@ -98,7 +85,7 @@ bool ir_turn_reduction(struct ir_program *p, struct ir_stage *s, struct ir_stage
 	int rank = s->out->rank;
 	struct order o = { .buf = s->out, .same = true };
 	if (s->kind != IR_REDUCE || ir_combine_is_arg(s->combine) || reader->kind != IR_MAP ||
-	    reader->out->rank != rank || !is_small(s))
+	    reader->out->rank != rank || !ir_few_points(s, WINDOW))
 		return false;
 	ir_walk(reader->value, find_order, &o);
 	if (!o.met || !o.same || !place_ones(&o, reader->out))
