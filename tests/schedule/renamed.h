@@ -242,7 +242,7 @@ static bool renamed_same(const char **x, const char **y, struct arena *a)
 	while (**x && **y) {
 		struct renamed_counts own = renamed_count(*x, a), other = renamed_count(*y, a);
 		if (own.n != other.n || own.others != other.others ||
-		    memcmp(own.at, other.at, sizeof *own.at * (size_t)own.n) != 0)
+		    (own.n && memcmp(own.at, other.at, sizeof *own.at * (size_t)own.n) != 0))
 			return false;
 		*x = own.end;
 		*y = other.end;
