@@ -282,6 +282,15 @@ static bool is_factor(const struct ir_stage *s)
 	       (ir_is_operand(s->value) || is_scaled_operand(s->value));
 }
 
+/* True if s only moves elements and puts a constant around them, as before a convolution: rules choose between elements
+ * and a constant where they read. */
+static bool is_padding(const struct ir_stage *s)
+{
+	expr e = s->value;
+	return e->op == IR_SELECT && !ir_uses(e->arg[0], IR_LOAD) && !e->arg[2]->varies && e->arg[1]->op == IR_LOAD &&
+	       ir_cost(e->arg[1]) <= CHEAP;
+}
+
 static bool worth_inlining(const struct list *list, const struct ir_stage *s, const struct readers *readers)
 {
 	struct readers r = *readers;
@@ -296,7 +305,7 @@ static bool worth_inlining(const struct list *list, const struct ir_stage *s, co
 		return false;
 	if (!is_factor(s) && moves_to_product(list, s->out))
 		return false;
-	if (cost <= CHEAP)
+	if (cost <= CHEAP || is_padding(s))
 		return true;
 	if (r.wider || (r.piece && cost > MODERATE))
 		return false;
@@ -422,12 +431,26 @@ static void inline_states(struct ir_program *p, struct ir_stage *s)
 			substitute_state(p, s, c);
 }
 
+/* A padded factor becomes a choice around the cast of a load, as rules for products take it, whichever came first. */
+static void cast_inside(struct ir_stage *s)
+{
+	for (int i = 0; i < 2 && ir_sums_products(s); i++) {
+		expr e[2] = { s->value->arg[0], s->value->arg[1] }, chosen = e[i]->arg[0];
+		if (e[i]->op != IR_CAST || chosen->op != IR_SELECT || !ir_is_zero(chosen->arg[2]))
+			continue;
+		e[i] = ir_select(chosen->arg[0], ir_cast(chosen->arg[1], e[i]->type),
+		                 ir_cast(chosen->arg[2], e[i]->type));
+		s->value = ir_binary(IR_MUL, e[0], e[1]);
+	}
+}
+
 static void inline_list(struct ir_program *p, struct list *list, const struct ir_loop *loop)
 {
 	vec_each (s, list)
 		if ((*s)->loop)
 			inline_states(p, *s);
-	/* Concatenations come last, when all maps between them and products are in the products. */
+	/* Concatenations come last, when all maps between them and products are in the products; and so do maps that
+	 * are padded or concatenated, which what computes their operand may absorb, or what reads the padding. */
 	for (bool again = true, last = false; again || !last;) {
 		last |= !again;
 		again = false;
@@ -447,13 +470,14 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 				i--;
 				continue;
 			}
-			if (!worth_inlining(list, s, &r) || !substitute(p, list, i))
+			if ((r.piece && !last) || !worth_inlining(list, s, &r) || !substitute(p, list, i))
 				continue;
 			i--;
 			again = true;
 		}
 	}
 	vec_each (s, list) {
+		cast_inside(*s);
 		if (!(*s)->loop)
 			continue;
 		struct list body = { (*s)->loop->body.at, (*s)->loop->body.n, (*s)->loop->body.cap };

@@ -344,6 +344,37 @@ static void moved(struct arena *a)
 		printf("%s", after);
 }
 
+/* Padding moves into the windows that read it, in the form that convolutions have; what is padded stays with the sum
+ * that computes it, if it is not cheap. */
+static void padded(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: f16[N,9,9], b: f16[4,N], q: f16[4,4,3,3]) -> (y: f16[4,5,5], z: f16[4,9,9])\n"
+	        "  c: f16[4,9,9] = sum (i, j, k | r<N) f32(x[r, j, k]) * f32(b[i, r])\n"
+	        "  gate: f32[4,9,9] = map (i, j, k) 1.0 / (1.0 + exp(0.0 - f32(c[i, j, k])))\n"
+	        "  silu: f16[4,9,9] = map (i, j, k) f16(f32(c[i, j, k]) * gate[i, j, k])\n"
+	        "  pad: f16[4,11,11] = map (i, j, k) select(and(and(0 <= j - 1, j - 1 < 9), and(0 <= k - 1, k - 1 < "
+	        "9)),"
+	        " silu[i, j - 1, k - 1], f16(0.0))\n"
+	        "  y: f16[4,5,5] = sum (i, j, k | r<4, s<3, t<3) f32(pad[r, j * 2 + s, k * 2 + t]) * f32(q[i, r, s, "
+	        "t])\n"
+	        "  z: f16[4,9,9] = max (i, j, k | r<3, s<3) f32(pad[i, j + r, k + s])\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	CHECK(ir_parse_program(&p, text, a, &e) == 0);
+	CHECK(!e.code && ir_optimise(p, NULL, NULL, &e) == 0);
+	if (e.code) {
+		printf("%s\n", e.text);
+		return;
+	}
+	const char *after = print(a, p);
+	CHECK_INT(p->stages.n, 3);
+	CHECK(strstr(after, "silu: f16[4,9,9] = sum"));
+	CHECK(strstr(after, "t - 1 < 9)), f32(silu[r, j * 2 + s - 1, k * 2 + t - 1]), 0.0) * f32(q"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 /* A small window's results have the order of axes in which their only reader transposes them, if the loads are in order
  * along the last of these. */
 static void turned(struct arena *a)
@@ -462,6 +493,7 @@ int main(void)
 	one_hot_narrow(a);
 	operands(a);
 	factors(a);
+	padded(a);
 	turned(a);
 	moved(a);
 	one_hot_finite(a);
