@@ -29,22 +29,23 @@ static bool makes_misfit(const struct join *j, const struct graph_node *n)
 		if (!v || graph_fits_edge(j->g, v))
 			continue;
 		for (int i = 0; i < v->consumers.n; i++)
-			out |= j->of[v->consumers.at[i]] != j->of[n->index];
+			out |= j->of[v->consumers.at[i]] != j->of[n->index] &&
+			       !j->g->nodes.at[v->consumers.at[i]].folded;
 		if (out)
 			return true;
 	}
 	return false;
 }
 
-/* Leaves out nodes at an edge that no plugin can have. */
-static bool drop_misfits(struct join *j)
+/* Leaves out nodes at an edge that no plugin can have: they stay with the engine, and no later round adopts them. */
+static bool drop_misfits(struct join *j, bool *blocked)
 {
 	bool any = false;
 
 	vec_each (n, &j->g->nodes)
 		if (j->of[n->index] >= 0 && (reads_misfit(j, n) || makes_misfit(j, n))) {
 			j->seed[n->index] = j->link[n->index] = false;
-			any = true;
+			any = blocked[n->index] = true;
 		}
 	return any;
 }
@@ -124,17 +125,19 @@ int graph_join_seeds(struct graph_regions *out, struct graph *g, const bool *see
                      const bool *blocked, bool fast, const struct graph_rates *rates, struct err *e)
 {
 	struct arena *scratch = arena_new();
-	struct join j = join_new(g, rates, owner, blocked, scratch);
+	bool *stays = NEWN(scratch, bool, g->nodes.n + 1);
+	struct join j = join_new(g, rates, owner, stays, scratch);
 	int regions, rc;
 
 	j.fast = fast;
 	vec_each (n, &g->nodes) {
+		stays[n->index] = blocked[n->index];
 		j.seed[n->index] = seed[n->index] && !n->folded;
 		j.link[n->index] = !j.seed[n->index] && may_link(&j, n);
 	}
 	do
 		regions = graph_join(&j);
-	while (drop_misfits(&j));
+	while (drop_misfits(&j, stays));
 	rc = make_regions(out, &j, regions, e);
 	arena_free(scratch);
 	return rc;

@@ -360,9 +360,12 @@ void graph_regions_settle(const struct graph_regions *regions)
 
 		if (!owner)
 			map_put_u64(&owners, (uintptr_t)g, owner = find_owners(regions, g, scratch));
-		vec_each (v, &(*reader)->inputs)
-			if ((*v)->producer >= 0 && owner[(*v)->producer] && !is_result(owner[(*v)->producer], *v))
-				add_result(owner[(*v)->producer], *v);
+		for (int i = 0; i < (*reader)->inputs.n && !(*reader)->folded; i++) { /* else a constant replaces it */
+			struct graph_value *v = (*reader)->inputs.at[i];
+
+			if (v->producer >= 0 && owner[v->producer] && !is_result(owner[v->producer], v))
+				add_result(owner[v->producer], v);
+		}
 	}
 	arena_free(scratch);
 }

@@ -137,6 +137,28 @@ static void keeps_misfits_inside(void)
 	onnx_model_free(m);
 }
 
+/* A Shape that is known at build time needs no tensor at the edge. */
+static void ignores_known_shapes(void)
+{
+	struct onnx_model *m = model(8, 17);
+	struct graph_rates r = rates(2000);
+	struct graph_regions regions;
+	struct graph *g;
+
+	input(m, "x", TYPE_F32, "4 4");
+	output(m, "d", TYPE_F32, "4 4");
+	onnx_node_set_int(m, node(m, "Cast", "x", "a"), "to", 11);
+	node(m, "Neg", "a", "b");
+	node(m, "Shape", "b", "s");
+	node(m, "Reshape", "b s", "c");
+	onnx_node_set_int(m, node(m, "Cast", "c", "d"), "to", 1);
+	g = graph_of(m, NULL);
+	regions = select_with(g, &r);
+	CHECK_STR(labels(&regions), "a b c d | s"); /* s: a constant */
+	graph_free(g);
+	onnx_model_free(m);
+}
+
 /* ---- Random graphs. */
 
 static unsigned state;
@@ -355,6 +377,7 @@ int main(void)
 	joins_chain();
 	adopts_small();
 	keeps_misfits_inside();
+	ignores_known_shapes();
 	leaves_attention();
 	random_graphs();
 	cuts();
