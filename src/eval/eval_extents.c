@@ -99,18 +99,7 @@ int eval_buffer_extents(struct eval_run *run, const struct ir_buffer *b)
 /* Skips demands on sizes that are not computed yet. */
 int eval_demands_check(struct eval_run *run)
 {
-	const struct ir_program *p = run->program;
-	vec_each (d, &p->demands) {
-		int64_t holds, number;
-		const char *text[2];
-		if (!ir_eval_int(ir_demand_holds(d), eval_symbol_value, run, &holds) || holds)
-			continue;
-		for (int k = 0; k < 2; k++)
-			text[k] = ir_eval_int(d->extent[k], eval_symbol_value, run, &number)
-			                  ? arena_printf(run->arena, "%lld", (long long)number)
-			                  : "?";
-		return err_set(run->err, ERR_MODEL, "Program %s: node %s: %s.", p->name, d->node,
-		               ir_demand_text(d, text[0], text[1], run->arena));
-	}
+	vec_each (d, &run->program->demands)
+		TRY(ir_demand_check(run->program, d, eval_symbol_value, run, run->arena, run->err));
 	return 0;
 }

@@ -44,6 +44,19 @@ int ir_output_extents(int64_t *dim, const struct ir_buffer *b, const struct ir_f
 	return 0;
 }
 
+int ir_found_demands(const struct ir_found *f, struct arena *a, struct err *e)
+{
+	struct evaluation x = { f, f->inputs, e };
+	vec_each (d, &f->inputs.program->demands)
+		if (ir_size_limit(f->inputs.program, d->extent[0]) != d->extent[0] ||
+		    ir_size_limit(f->inputs.program, d->extent[1]) != d->extent[1]) {
+			TRY(ir_demand_check(f->inputs.program, d, symbol_value, &x, a, e));
+			if (e->code)
+				return e->code;
+		}
+	return 0;
+}
+
 static bool is_like(const struct tensor *t, const struct ir_buffer *b, const int64_t *dim)
 {
 	return t->data && t->type == b->type && t->rank == b->rank &&

@@ -18,6 +18,8 @@ struct ir_found {
 };
 /* Fails if an extent has no value (ERR_MODEL), and as read(). */
 int ir_output_extents(int64_t *dim, const struct ir_buffer *b, const struct ir_found *f, struct err *e);
+/* Checks the demands on such sizes, reading their counts. ERR_MODEL: one does not hold; and as read(). */
+int ir_found_demands(const struct ir_found *f, struct arena *a, struct err *e);
 /* Makes the tensor of an output. `out` must be initialised: a tensor of this type and these extents with data is used
  * again. */
 int ir_output_tensor(struct tensor *out, const struct ir_buffer *b, const struct ir_found *f, struct arena *a,

@@ -41,6 +41,20 @@ const char *ir_demand_text(const struct ir_demand *d, const char *first, const c
 	return arena_printf(a, "%s is %s and %s is %s; %s", name, first, other, second, rule);
 }
 
+int ir_demand_check(const struct ir_program *p, const struct ir_demand *d, ir_symbol_fn symbol, void *user,
+                    struct arena *a, struct err *e)
+{
+	int64_t holds, number;
+	const char *text[2];
+	if (!ir_eval_int(ir_demand_holds(d), symbol, user, &holds) || holds)
+		return 0;
+	for (int k = 0; k < 2; k++)
+		text[k] = ir_eval_int(d->extent[k], symbol, user, &number) ? arena_printf(a, "%lld", (long long)number)
+		                                                           : "?";
+	return err_set(e, ERR_MODEL, "Program %s: node %s: %s.", p->name, d->node,
+	               ir_demand_text(d, text[0], text[1], a));
+}
+
 expr ir_extent_choice(expr a, expr b)
 {
 	bool number_a = a->op == IR_CONST_INT, number_b = b->op == IR_CONST_INT, first = a->size <= b->size;

@@ -431,6 +431,10 @@ bool ir_demand_add(struct ir_program *p, const struct ir_demand *d);
 void ir_demands_unify(struct ir_program *p);
 /* "extent 2 of x is 40 and extent 2 of y is 41; they must be equal", of the extents as text. */
 const char *ir_demand_text(const struct ir_demand *d, const char *first, const char *second, struct arena *a);
+/* Checks a demand for the values that `symbol` gives. Returns 0 also if one has no value; ERR_MODEL names the node and
+ * both tensors. */
+int ir_demand_check(const struct ir_program *p, const struct ir_demand *d, ir_symbol_fn symbol, void *user,
+                    struct arena *a, struct err *e);
 /* The position of the first use of a symbol: in the extents of inputs, then of all buffers. Orders symbols
  * independently of their names. Symbols in no extent come last. */
 int ir_symbol_place(const struct ir_program *p, expr symbol);

@@ -367,7 +367,7 @@ static int run(struct tpat *t, void *arg)
 	struct tpat_ran *r = NEW(t->arena, struct tpat_ran);
 	TRY(open_model(w));
 	int rc = run_model(w, r);
-	*c->out = rc == 0 || rc == ERR_DIFFER ? r : NULL;
+	*c->out = rc == 0 || r->differs ? r : NULL;
 	return rc;
 }
 

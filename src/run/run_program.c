@@ -336,19 +336,11 @@ static int take_outputs(struct running *r, const struct ir_launcher *l, struct r
 }
 
 /* Like the interpreter, before anything runs: a kernel reads one tensor over another's extents. Sizes that are found at
- * run time count with their limits, as for buffers. */
+ * run time count with their limits, as for buffers; after the kernels, run_on_device() checks what they turned out to
+ * be. */
 static int check_demand(struct running *r, const struct ir_demand *d)
 {
-	int64_t holds, number;
-	const char *text[2];
-	if (!ir_eval_int(ir_demand_holds(d), symbol_value, r, &holds) || holds)
-		return 0;
-	for (int k = 0; k < 2; k++)
-		text[k] = ir_eval_int(d->extent[k], symbol_value, r, &number)
-		                  ? arena_printf(r->s->run, "%lld", (long long)number)
-		                  : "?";
-	return err_set(r->err, ERR_MODEL, "Program %s: node %s: %s.", r->plan->program->name, d->node,
-	               ir_demand_text(d, text[0], text[1], r->s->run));
+	return ir_demand_check(r->plan->program, d, symbol_value, r, r->s->run, r->err);
 }
 
 static int check_demands(struct running *r)
@@ -406,8 +398,8 @@ static int run_on_device(struct running *r, struct run_value *const *inputs, str
 		TRY(run_step(r, &l, i));
 		give_back(r, i);
 	}
-	TRY(take_outputs(r, &l, inputs, outputs));
-	return 0;
+	TRY(ir_found_demands(&(struct ir_found){ r->inputs, read_count, r }, r->s->run, r->err));
+	return take_outputs(r, &l, inputs, outputs);
 }
 
 int run_program(struct run_session *s, struct run_piece *piece, struct run_value *const *inputs,

@@ -99,6 +99,51 @@ static void run_again(const char *device)
 	arena_free(own);
 }
 
+/* Sizes that turn out not to agree. Only the sum of their positions leaves the program. */
+static void run_sizes(const char *device, const char *x, const char *y, double want)
+{
+	struct arena *own = arena_new();
+	struct onnx_model *m = model(8, 13);
+	struct run_device on = { 0 };
+	struct run_counts counts;
+	struct tensor in[2], out;
+	struct err e = { 0 };
+
+	input(m, "x", TYPE_F32, "N");
+	input(m, "y", TYPE_F32, "N");
+	output(m, "sum", TYPE_I64, "");
+	node(m, "NonZero", "x", "first");
+	node(m, "NonZero", "y", "second");
+	node(m, "Add", "first second", "both");
+	onnx_node_set_int(m, node(m, "ReduceSum", "both", "sum"), "keepdims", 0);
+	struct graph *g = graph_of(m, NULL);
+	if (device) {
+		CHECK_INT(dev_open(&on.dev, device, &e), 0);
+		tpat_target_of_device(&on.target, &on.dev->props);
+	}
+	struct run_session *s = run_open(&on, g, own);
+	for (int i = 0; i < 2; i++) {
+		const char *digit = i ? y : x;
+		CHECK_INT(tensor_new(&in[i], TYPE_F32, 1, (int64_t[]){ (int64_t)strlen(digit) }, arena, &e), 0);
+		for (int k = 0; digit[k]; k++)
+			tensor_set_float(&in[i], k, digit[k] - '0');
+	}
+	int rc = run_graph(&out, &counts, s, in, &e);
+	if (want >= 0) {
+		CHECK_STR(e.text, "");
+		CHECK(tensor_float(&out, 0) == want);
+	} else {
+		CHECK_INT(rc, ERR_MODEL);
+		CHECK(strstr(e.text, "extent 1 of first is 2 and extent 1 of second is 3; they must be equal"));
+	}
+	run_close(s);
+	if (on.dev)
+		on.dev->close(on.dev);
+	graph_free(g);
+	onnx_model_free(m);
+	arena_free(own);
+}
+
 /* ---- Runs that repeat an earlier one, in the caller's memory. */
 
 struct memory {
@@ -340,6 +385,12 @@ int main(int argc, char **argv)
 	run_again(NULL);
 	run_again("cpu");
 	run_again("emulator");
+	for (int i = 0; i < 3; i++) {
+		static const char *const device[] = { NULL, "cpu", "emulator" };
+		run_sizes(device[i], "1100", "0110", 4);
+		run_sizes(device[i], "1100", "0010", 5);
+		run_sizes(device[i], "1100", "1110", -1);
+	}
 	arena_free(arena);
 	return test_done();
 }
