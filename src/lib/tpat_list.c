@@ -119,9 +119,10 @@ static int explain(struct tpat_list *list, struct graph *g, const struct tpat_li
 	const struct graph_program_options options = { .sizes = true };
 	struct graph_regions regions = { 0 };
 	struct sched_target target;
+	if (o->why.n || o->gpu)
+		TRY(tpat_target(&target, o->gpu, &none, a, e));
 	if (!o->why.n)
 		return 0;
-	TRY(tpat_target(&target, o->gpu, &none, a, e));
 	TRY(tpat_choose(&regions, g, &choice, a, e));
 	const struct tpat_schedule **why = NEWN(a, const struct tpat_schedule *, regions.n + 1);
 	for (int i = 0; i < regions.n; i++) {

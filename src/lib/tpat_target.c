@@ -127,11 +127,15 @@ int tpat_open_device(struct dev **out, struct sched_target *target, const char *
 		name = "cpu";
 	if (strcmp(name, "interpreter") == 0)
 		return 0;
-	if (str_starts(name, "null")) {
-		err_set(e, ERR_USAGE, "The device \"%s\" does not run kernels.", name);
-		return err_advise(e, "Use cuda, cuda:1, emulator, cpu or interpreter.");
+	bool runs = !str_starts(name, "null"); /* such a device only compiles */
+	int rc = runs ? dev_open(out, name, e) : ERR_USAGE;
+	if (rc == ERR_USAGE) {
+		err_clear(e); /* its advice does not know the interpreter */
+		err_set(e, ERR_USAGE, runs ? "There is no device \"%s\"." : "The device \"%s\" does not run kernels.",
+		        name);
+		return err_advise(e, "Use cuda (the first GPU), cuda:1 (the second), emulator, cpu or interpreter.");
 	}
-	TRY(dev_open(out, name, e));
+	TRY(rc);
 	tpat_target_of_device(target, &(*out)->props);
 	return 0;
 }
