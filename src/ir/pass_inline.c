@@ -487,6 +487,32 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 	}
 }
 
+/* The largest of their elements are taken, for a softmax: results of products, and maps of these. */
+static bool are_scores(const struct list *list, const struct ir_stage *s)
+{
+	bool product = ir_sums_products(s);
+	vec_each (ps, list)
+		product |= s->kind == IR_MAP && ir_sums_products(*ps) && ir_reads(s->value, (*ps)->out);
+	return product && s->out->role == IR_TEMP && largest_is_taken(list, s->out, SCORE_MAPS);
+}
+
+/* Moves scores to the stage that first reads them. The rules for attention take neighbouring stages, and a model may
+ * compute a bias between scores and softmax, as for relative positions. */
+static void delay_scores(struct list *list)
+{
+	for (int i = list->n - 2; i >= 0; i--) {
+		struct ir_stage *s = list->at[i];
+		if (!are_scores(list, s))
+			continue;
+		int to = i;
+		while (to + 1 < list->n && !ir_stage_reads(list->at[to + 1], s->out))
+			to++;
+		for (int k = i; k < to; k++)
+			list->at[k] = list->at[k + 1];
+		list->at[to] = s;
+	}
+}
+
 /* Small reductions become maps in their readers. */
 static void inline_reductions(struct ir_program *p, struct list *list)
 {
@@ -505,6 +531,7 @@ int ir_pass_inline(struct ir_program *p, struct err *e)
 	p->stages.n = all.n;
 	ir_reduce_arguments(p);
 	inline_reductions(p, &all);
+	delay_scores(&all);
 	p->stages.n = all.n;
 	ir_reduce_in_order(p);
 	/* Inlined stages may have become equal. */
