@@ -1,10 +1,11 @@
 """Patterns that one plugin fuses, in many spellings: residual and norm, bias, GELU and product, masked softmax, a convolution
 between dequantise and quantise, SwiGLU, rotary embedding, decoding of a detector's boxes, an integer product between dynamic
-quantise and rescale, a product of 8-bit floats. Each case is drawn by a seed. Its small form has inputs and results, computed here
-in float64. Its large form has a model's sizes, sometimes odd ones, and the plan for an H100 must have at most two kernels (PRODUCTS
-tells the exceptions).
+quantise and rescale, a product of 8-bit floats, attention with folded heads or relative positions. Each case is drawn by a
+seed. Its small form has inputs and results, computed here in float64. Its large form has a model's sizes, sometimes odd ones,
+and the plan for an H100 must have at most two kernels (PRODUCTS tells the exceptions).
 
-    fused.py FOLDER SEED COUNT            writes the small cases and their index, and large/ with an index for bench/plans
+    fused.py FOLDER SEED COUNT            writes COUNT small cases and a quarter as many of attention, their index, and large/
+                                          with an index for bench/plans
     fused.py --plans PROGRAM FOLDER       checks the number of kernels that build/bench/plans prints for the large cases"""
 import math
 import os
@@ -424,18 +425,73 @@ def float8_product(g):
     return y, value
 
 
+# ---- Attention whose heads and batch are one axis.
+
+def attended(g, q, k, v, bias=None):
+    """Queries, keys and values [heads, rows, size], each a pair of tensor and value; bias(scores, value) adds to the scores."""
+    scores = g.node("MatMul", g.node("Mul", q[0], g.number(q[1].shape[-1] ** -0.5)), g.transpose(k[0], 0, 2, 1))
+    value = q[1] @ k[1].transpose(0, 2, 1) * q[1].shape[-1] ** -0.5
+    if bias:
+        scores, value = bias(scores, value)
+    value = np.exp(value - value.max(-1, keepdims=True))
+    return g.node("MatMul", g.node("Softmax", scores, axis=-1), v[0]), value / value.sum(-1, keepdims=True) @ v[1]
+
+
+def folded_attention(g):
+    """nn.MultiheadAttention, whose rows come first, and the attention of many a decoder."""
+    n, heads, rows, size = extents(g, (2, 4, 1), (4, 12, 1), (16, 64, 8), (4, 8, 8))
+    size = size // 8 * 8  # the matrix products of attention
+    first = g.pick("rows", "first", "after the batch") == "first"
+    shape = [rows, n, heads * size] if first else [n, rows, heads * size]
+    parts = []
+    for _ in range(3):
+        x, value = g.input(shape)
+        if first:
+            x, value = g.reshape(x, rows, n * heads, size), value.reshape(rows, n * heads, size)
+            parts.append((g.transpose(x, 1, 0, 2), value.transpose(1, 0, 2)))
+        else:
+            x = g.reshape(g.transpose(g.reshape(x, n, rows, heads, size), 0, 2, 1, 3), n * heads, rows, size)
+            parts.append((x, value.reshape(n, rows, heads, size).transpose(0, 2, 1, 3).reshape(n * heads, rows, size)))
+    y, value = attended(g, *parts)
+    if first:
+        return g.reshape(g.transpose(y, 1, 0, 2), rows * n, heads * size), value.transpose(1, 0, 2).reshape(rows * n, heads * size)
+    y = g.reshape(g.transpose(g.reshape(y, n, heads, rows, size), 0, 2, 1, 3), n, rows, heads * size)
+    return y, value.reshape(n, heads, rows, size).transpose(0, 2, 1, 3).reshape(n, rows, heads * size)
+
+
+def relative_attention(g):
+    """That of Segment Anything: products of the queries with relative positions of rows and columns, between scores and softmax."""
+    heads, h, w, size = extents(g, (12, 48, 1), (14, 20, 1), (14, 20, 1), (4, 8, 8))
+    size = size // 8 * 8
+    parts = [g.input([heads, h * w, size]) for _ in range(3)]
+    (by_row, row_value), (by_column, column_value) = (g.input([n, n, size]) for n in (h, w))
+
+    def bias(scores, value):
+        q, q_value = g.reshape(parts[0][0], heads, h, w, size), parts[0][1].reshape(heads, h, w, size)
+        a, b = g.node("Einsum", q, by_row, equation="bhwc,hkc->bhwk"), g.node("Einsum", q, by_column, equation="bhwc,wkc->bhwk")
+        scores = g.node("Add", g.reshape(scores, heads, h, w, h, w), g.axes("Unsqueeze", a, -1))
+        scores = g.reshape(g.node("Add", scores, g.axes("Unsqueeze", b, -2)), heads, h * w, h * w)
+        more = np.einsum("bhwc,hkc->bhwk", q_value, row_value)[..., :, None] + \
+            np.einsum("bhwc,wkc->bhwk", q_value, column_value)[..., None, :]
+        return scores, value + more.reshape(value.shape)
+
+    return attended(g, *parts, bias)
+
+
 PATTERNS = (residual_norm, whole_tensor, gelu_product, masked_softmax, swiglu, rotary, yolo, quantized_conv, dynamic_product, float8_product)
+ATTENTION = folded_attention, relative_attention
 # Of a product only its parts count: sums of its shares, and copies that align operands, are launched where the estimate says that
 # they pay. Quantised 8-bit floats are stored, and weights transposed. A dynamic scale needs all of the tensor before its first
 # element is quantised.
-PRODUCTS = {"gelu_product": 2, "quantized_conv": 1, "dynamic_product": 3, "float8_product": 3}
+PRODUCTS = {"gelu_product": 2, "quantized_conv": 1, "dynamic_product": 3, "float8_product": 3, "folded_attention": 1,
+            "relative_attention": 3}
 
 
 def draw(seed, pattern, large):
     """A case's graph builder, model and expected result."""
     rng = random.Random(seed)
     g = Graph(rng, rng.choice((F16, F32)), rng.choice((11, 13, 17, 18, 20)), large)
-    if pattern is quantized_conv:
+    if pattern in (quantized_conv, relative_attention):
         g.opset = max(g.opset, 13)
     result, value = pattern(g)
     g.text.append(f"opset {g.opset}, type {g.t}")
@@ -450,8 +506,8 @@ def write(folder, seed, count):
     os.makedirs(f"{folder}/large")
     with open(f"{folder}/large/index.tsv", "w", encoding="utf-8") as large, \
             open(f"{folder}/large/text.tsv", "w", encoding="utf-8") as text:
-        for number in range(count):
-            pattern = PATTERNS[number % len(PATTERNS)]
+        for number in range(count + count // 4):
+            pattern = PATTERNS[number % len(PATTERNS)] if number < count else ATTENTION[number % len(ATTENTION)]
             name = f"{pattern.__name__}_{seed}_{number}"
             g, model, value = draw(seed * 1000003 + number, pattern, False)
             half, size = g.t == F16, float(np.abs(value).max())
@@ -462,7 +518,7 @@ def write(folder, seed, count):
             large.write(f"{name}\t{folder}/large/{name}.onnx\t{','.join(n.name for n in model.graph.node)}\n")
             text.write(f"{name}\t{'; '.join(g.text)}\n")
     index.close()
-    print(f"{folder}: {count} models of seed {seed}")
+    print(f"{folder}: {count + count // 4} models of seed {seed}")
 
 
 def check_plans(program, folder):

@@ -33,6 +33,18 @@ static const struct schedule_case attention_cases[] = {
 	  "  w0: f16[N,S,S] = map (i, j, k) f16(exp(f32(d[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
 	  "  y: f16[N,S,16] = sum (i, j, k | r<S) f32(w0[i, j, r]) * f32(v0[i, r, k])\n",
 	  { "N=2 S=35", "N=1 S=1", "N=3 S=0" } },
+	/* Rows come first, and heads are folded into the batch: the result's rows have all heads. */
+	{ "attention_rows_first",
+	  "(q: f16[S,N,32], k0: f16[T,N,32], v0: f16[T,N,32]) -> (y: f16[S * N,32])\n"
+	  "  c: f16[N * 4,S,T] = sum (i, j, k | r<8) f32(q[j, floordiv(i, 4), mod(i * 8 + r, 32)]) * f32(k0[k, "
+	  "floordiv(i, 4), mod(i * 8 + r, 32)])\n"
+	  "  a: f32[N * 4,S,1] = max (i, j, k | r<T) f32(c[i, j, r])\n"
+	  "  b: f32[N * 4,S,1] = sum (i, j, k | r<T) exp(f32(c[i, j, r]) - a[i, j, 0])\n"
+	  "  w0: f16[N * 4,S,T] = map (i, j, k) f16(exp(f32(c[i, j, k]) - a[i, j, 0]) / b[i, j, 0])\n"
+	  "  x: f16[N * 4,S,8] = sum (i, j, k | r<T) f32(w0[i, j, r]) * f32(v0[r, floordiv(i, 4), mod(i * 8 + k, "
+	  "32)])\n"
+	  "  y: f16[S * N,32] = map (i, j) x[mod(i * 4 + floordiv(j, 8), N * 4), floordiv(i, N), mod(j, 8)]\n",
+	  { "N=2 S=35 T=35", "N=3 S=1 T=130", "N=1 S=5 T=0" } },
 	/* A softmax spelled in 16 bits: differences, exponentials, sums and quotients are rounded. */
 	{ "attention_spelled_half",
 	  "(q: f16[N,S,32], k0: f16[N,T,32], v0: f16[N,T,16], m0: f16[N,1,T]) -> (y: f16[N,S,16])\n"

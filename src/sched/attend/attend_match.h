@@ -35,9 +35,9 @@ void attend_axes_at(int rank, const expr *dim, expr flat, expr *axis);
 expr attend_product_of(struct ir_program *p, int n, const expr *dim); /* 1 if n is 0 */
 bool attend_uses_axis(expr e, int axis);
 bool attend_uses_scores(expr e); /* also results made from them */
-/* Solves for a stage's axes. Each of `n` indices is an axis of the stage, its quotient or remainder by a number, or 0;
- * `is` gives their values in the common space. At most one axis, or the remainder of a divided one, may be missing: its
- * extent is *left, and it is the element of the head. */
+/* Solves for a stage's axes. Each of `n` indices is a sum of parts of the stage's axes, such as quotients and
+ * remainders, times weights: none reaches the next one's weight. `is` gives the indices' values in the common space. At
+ * most one axis, or part of an axis, may be missing: its extent is *left, and it is the element of the head. */
 bool attend_axes_from(struct attend_match *m, int rank, const expr *dim, int n, const expr *index, const expr *is,
                       expr *axis, int64_t *left);
 
