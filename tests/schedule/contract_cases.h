@@ -127,6 +127,18 @@ static const struct schedule_case contract_cases[] = {
 	  "<= l + t - 1, l + t - 1 < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
 	  "f16(it + f32(b[j]))\n",
 	  { "" } },
+	{ "convolution_constants", /* a bias and scales that are no memory of others */
+	  "(x: f16[2,16,H,8], weight: f16[16,16,3,3]) -> (y: f16[2,16,H,8])\n"
+	  "  const b: f16[16] = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12, 13, -14, 15, -16}\n"
+	  "  y: f16[2,16,H,8] = sum (i, j, k, l | r<16, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(0 "
+	  "<= l + t - 1, l + t - 1 < 8)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then "
+	  "f16(it + f32(b[j]))\n",
+	  { "H=8", "H=3" } },
+	{ "product_constants",
+	  "(a: f16[16,32], d: f16[32,N]) -> (y: f16[16,N])\n"
+	  "  const b: f16[16] = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12, 13, -14, 15, -16}\n"
+	  "  y: f16[16,N] = sum (i, j | r<32) f32(a[i, r]) * f32(d[r, j]) then f16(it * 0.25 + f32(b[i]))\n",
+	  { "N=48", "N=3" } },
 	/* ... with operands that are packed first: images, also strided, in groups, with zero points */
 	{ "convolution_packed",
 	  "(x: f16[2,16,H,5], weight: f16[20,16,3,3], b: f16[20]) -> (y: f16[2,20,H,5])\n"
@@ -426,6 +438,13 @@ static const struct schedule_case contract_wide_cases[] = {
 	  "(x: f16[3,64,H,5], weight: f16[24,64,3,3], b: f16[24]) -> (y: f16[3,24,H,5])\n"
 	  "  y: f16[3,24,H,5] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(1 "
 	  "<= l + t, l + t < 6)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then f16(it + "
+	  "f32(b[j]))\n",
+	  { "H=8", "H=3" } },
+	{ "convolution_walked_constants",
+	  "(x: f16[3,64,H,8], weight: f16[16,64,3,3]) -> (y: f16[3,16,H,8])\n"
+	  "  const b: f16[16] = {1, -2, 3, -4, 5, -6, 7, -8, 9, -10, 11, -12, 13, -14, 15, -16}\n"
+	  "  y: f16[3,16,H,8] = sum (i, j, k, l | r<64, s<3, t<3) select(and(and(0 <= k + s - 1, k + s - 1 < H), and(1 "
+	  "<= l + t, l + t < 9)), f32(x[i, r, k + s - 1, l + t - 1]), 0.0) * f32(weight[j, r, s, t]) then f16(it + "
 	  "f32(b[j]))\n",
 	  { "H=8", "H=3" } },
 	{ "convolution_walked_apart",

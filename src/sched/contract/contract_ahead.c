@@ -65,6 +65,14 @@ static void find_load(void *user, expr e)
 	vec_push(k->p->arena, &k->ahead, a);
 }
 
+bool contract_rows_ahead(const struct contract_kernel *k)
+{
+	vec_each (a, &k->ahead)
+		if (a->group == CONTRACT_ROW && a->rows)
+			return true;
+	return false;
+}
+
 expr contract_from_ahead(const struct contract_kernel *k, expr load)
 {
 	const struct contract_ahead *a = ahead_of(k, load);

@@ -196,6 +196,7 @@ void contract_own_axes(const struct contract_kernel *k, expr *own);
  * the current element: null if it is no such load. */
 void contract_load_ahead(struct contract_kernel *k, struct ir_block *b);
 expr contract_from_ahead(const struct contract_kernel *k, expr load);
+bool contract_rows_ahead(const struct contract_kernel *k); /* true if a lane has values of several rows in registers */
 void contract_make_element(struct contract_kernel *k, struct ir_block *b, int width);
 struct ir_block *contract_if_inside(struct contract_kernel *k, struct ir_block *b); /* if it is one of the results */
 void contract_declare_zeros(struct contract_kernel *k, struct ir_block *b);

@@ -377,7 +377,14 @@ static void store_part(struct contract_kernel *k, struct ir_block *b, const stru
 	bool loads = contract_results_load(k->c);
 	k->ahead_row[CONTRACT_ROW] = from->part;
 	if (down == rows || (!loads && (width > 1 || !computes(k->c)))) {
-		b = turns(k, b, "down", first, down, rows, &at.row);
+		if (down < rows && contract_rows_ahead(k)) { /* as for the columns */
+			expr turn;
+			b = unrolled(k, b, "turn", rows / down, 1, &turn);
+			at.row = emit_declare(k->p, b, "down", plus(times(turn, down), first), index_(k, rows));
+			k->ahead_row[CONTRACT_ROW] = plus(times(from->part, rows / down), turn);
+		} else {
+			b = turns(k, b, "down", first, down, rows, &at.row);
+		}
 		at.down = plus(ir_var_of(k->warp[0], NULL), contract_part_row(k, from->part, at.row));
 		store_row(k, b, &at, column, width);
 		return;
