@@ -164,18 +164,25 @@ static void store_slot(void *user, expr *slot, const char *role)
 	*slot = j->made.at[j->next++];
 }
 
-/* Moves the map at index i into all its readers, unless one would become too large. */
-static bool substitute(struct ir_program *p, struct list *list, int i)
+/* Moves the map into all stages from index i on that read its result, unless one would become too large. */
+static bool substitute_map(struct ir_program *p, struct list *list, int i, const struct ir_stage *map)
 {
-	struct slot_job job = { .p = p, .map = { list->at[i] }, .scratch = arena_new() };
-	for (int k = i + 1; k < list->n; k++)
+	struct slot_job job = { .p = p, .map = { map }, .scratch = arena_new() };
+	for (int k = i; k < list->n; k++)
 		ir_stage_slots(list->at[k], substitute_slot, &job);
-	for (int k = i + 1; k < list->n && !job.large; k++)
+	for (int k = i; k < list->n && !job.large; k++)
 		ir_stage_slots(list->at[k], store_slot, &job);
 	arena_free(job.scratch);
-	if (!job.large)
-		remove_stage(list, i);
 	return !job.large;
+}
+
+/* The same with the map at index i, which is no stage of its own any more. */
+static bool substitute(struct ir_program *p, struct list *list, int i)
+{
+	if (!substitute_map(p, list, i + 1, list->at[i]))
+		return false;
+	remove_stage(list, i);
+	return true;
 }
 
 static void find_concatenation(void *user, expr e)
@@ -348,9 +355,77 @@ static struct ir_stage *reader_after(const struct list *list, int i, const struc
 	return NULL;
 }
 
-/* Stage i accumulates; its only reader is map j over the same extents. Moves i to j's place, since the map may read
- * buffers defined in between. */
-static bool absorb_map(struct ir_program *p, struct list *list, int i, const struct readers *r)
+static bool counts(const struct ir_program *p, const struct ir_buffer *b)
+{
+	vec_each (size, &p->sizes)
+		if (size->count == b)
+			return true;
+	vec_each (value, &p->values)
+		if (value->buf == b)
+			return true;
+	return false;
+}
+
+/* Map j reads the result of s in other extents. If it does so element for element, makes them the same: the map's, or
+ * where the map's result is an output, those of s. */
+static bool share_extents(struct ir_program *p, struct list *list, const struct ir_loop *loop, struct ir_stage *s,
+                          int j)
+{
+	struct ir_stage *m = list->at[j];
+	if (!ir_reads_in_order(p, m, s->out))
+		return false;
+	if (m->out->role != IR_TEMP)
+		return ir_reshape_sum(p, s, m);
+	if (m->value->op == IR_LOAD || counts(p, m->out) || readers_of(p, list, loop, m->out).copied)
+		return false; /* one that only moves elements moves into its readers */
+	const struct ir_stage before = *m, moved = ir_reshape_map(p, m, s->out);
+	if (!too_large(m->value) && substitute_map(p, list, j + 1, &moved))
+		return true;
+	*m = before;
+	return false;
+}
+
+static bool reads_made(const struct ir_stage *s, const struct ir_stage *maker)
+{
+	const struct ir_buffer *b;
+	for (int i = 0; (b = ir_stage_made(maker, i)) != NULL; i++)
+		if (ir_stage_reads(s, b))
+			return true;
+	return false;
+}
+
+/* If stage j reads results of those between i and j, and stage i goes over elements with the results of stages right
+ * before it, as in a softmax, moves the former before all of these, unless they depend on them: rules compute stages in
+ * one kernel that follow each other. Returns the new index of stage i. */
+static int keep_together(struct list *list, int i, int j)
+{
+	int first = i;
+	bool needed = false;
+	for (int k = i + 1; k < j; k++)
+		needed |= reads_made(list->at[j], list->at[k]);
+	while (first > 0 && list->at[first]->value && ir_reads(list->at[first]->value, list->at[first - 1]->out))
+		first--;
+	if (!needed || first == i)
+		return i;
+	for (int k = i + 1; k < j; k++) {
+		struct ir_stage *s = list->at[k];
+		bool apart = true;
+		for (int n = first; n < k; n++)
+			apart &= !reads_made(s, list->at[n]);
+		if (!apart)
+			continue;
+		for (int n = k; n > first; n--)
+			list->at[n] = list->at[n - 1];
+		list->at[first++] = s;
+		i++;
+	}
+	return i;
+}
+
+/* Stage i accumulates; its only reader is map j of its elements. Moves i to j's place, since the map may read buffers
+ * defined in between. */
+static bool absorb_map(struct ir_program *p, struct list *list, const struct ir_loop *loop, int i,
+                       const struct readers *r)
 {
 	struct ir_stage *s = list->at[i];
 	if (!ir_accumulates(s) || s->out->role != IR_TEMP || ir_combine_is_arg(s->combine))
@@ -364,8 +439,11 @@ static bool absorb_map(struct ir_program *p, struct list *list, int i, const str
 		ir_stage_exprs(m, count_expr, &in);
 		if (!in.in_stage)
 			continue;
-		if (m->kind != IR_MAP || type_is_packed(m->out->type) || !ir_same_extents(m->out, s->out))
+		if (m->kind != IR_MAP || type_is_packed(m->out->type))
 			return false;
+		if (!ir_same_extents(m->out, s->out) && !share_extents(p, list, loop, s, j))
+			return false;
+		job.buf = s->out;
 		ir_walk(m->value, check_plain, &job);
 		if (!job.plain)
 			return false;
@@ -375,7 +453,7 @@ static bool absorb_map(struct ir_program *p, struct list *list, int i, const str
 			return false;
 		s->post = post->op == IR_ACC ? NULL : post;
 		s->out = m->out;
-		for (int k = i; k < j - 1; k++)
+		for (int k = keep_together(list, i, j); k < j - 1; k++)
 			list->at[k] = list->at[k + 1];
 		list->at[j - 1] = s;
 		remove_stage(list, j);
@@ -459,7 +537,7 @@ static void inline_list(struct ir_program *p, struct list *list, const struct ir
 			if (s->loop || (!last && is_concatenation(s)))
 				continue;
 			struct readers r = readers_of(p, list, loop, s->out);
-			if (absorb_map(p, list, i, &r)) {
+			if (absorb_map(p, list, loop, i, &r)) {
 				again = true;
 				i--; /* it may absorb more, before its readers take what follows */
 				continue;
