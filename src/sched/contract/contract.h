@@ -135,6 +135,9 @@ double contract_copy_clocks(const struct contract *c, const struct contract_shap
 double contract_store_clocks(const struct contract *c, const struct contract_shape *k, const struct sched_target *t);
 /* True if the results need memory besides the sums, other than constants. */
 bool contract_results_load(const struct contract *c);
+/* True if they need an element of its own for each result, such as a residual, which is not loaded ahead of the sums.
+ */
+bool contract_results_wait(const struct contract *c);
 struct contract_shape contract_shape(const struct contract *c, const struct sched_choice *choice);
 /* Appends the kernel to the step. `left`, `right`: that operand is loaded its way, for extents where its `fits` holds;
  * else it is gathered, for all extents. Returns false if positions may exceed 2^31. */

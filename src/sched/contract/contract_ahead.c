@@ -11,10 +11,10 @@
 
 enum { MOST_REGISTERS = 48 };
 
-/* The group whose axes the load depends on; -1: several, batches, or more than one axis of the columns. */
-static int group_of(const struct contract *c, expr load)
+/* Marks the groups whose axes the load depends on. */
+static void groups_of(const struct contract *c, expr load, bool *in)
 {
-	bool own[2 * IR_MAX_RANK] = { false }, used[2 * IR_MAX_RANK] = { false }, in[CONTRACT_GROUPS] = { false };
+	bool own[2 * IR_MAX_RANK] = { false }, used[2 * IR_MAX_RANK] = { false };
 	ir_mark_axes(load, own);
 	for (int d = 0; d < c->whole->out->rank; d++)
 		if (own[d])
@@ -22,9 +22,50 @@ static int group_of(const struct contract *c, expr load)
 	for (int g = 0; g < CONTRACT_GROUPS; g++)
 		for (int i = 0; i < c->axes[g]; i++)
 			in[g] |= used[c->axis[g][i]];
+}
+
+/* The group whose axes the load depends on; -1: several, batches, or more than one axis of the columns. */
+static int group_of(const struct contract *c, expr load)
+{
+	bool in[CONTRACT_GROUPS] = { false };
+	groups_of(c, load, in);
 	if (in[CONTRACT_BATCH] || (in[CONTRACT_COLUMN] && (in[CONTRACT_ROW] || c->axes[CONTRACT_COLUMN] > 1)))
 		return -1;
 	return in[CONTRACT_ROW] ? CONTRACT_ROW : CONTRACT_COLUMN;
+}
+
+static bool is_made(const struct contract *c, const struct ir_buffer *b)
+{
+	for (int i = 0; i < c->stages; i++)
+		if (c->made[i]->out == b)
+			return true;
+	return false;
+}
+
+struct waits {
+	const struct contract *c;
+	bool found;
+};
+
+static void find_wait(void *user, expr e)
+{
+	struct waits *w = user;
+	bool in[CONTRACT_GROUPS] = { false };
+	if (e->op != IR_LOAD || is_made(w->c, e->buf))
+		return;
+	groups_of(w->c, e, in);
+	w->found |= in[CONTRACT_ROW] && in[CONTRACT_COLUMN];
+}
+
+bool contract_results_wait(const struct contract *c)
+{
+	struct waits w = { .c = c };
+	for (int i = 0; i < c->stages; i++) {
+		expr value = c->made[i]->kind == IR_MAP ? c->made[i]->value : c->made[i]->post;
+		if (value)
+			ir_walk(value, find_wait, &w);
+	}
+	return w.found;
 }
 
 static const struct contract_ahead *ahead_of(const struct contract_kernel *k, expr load)
@@ -47,9 +88,8 @@ static void find_load(void *user, expr e)
 	const struct contract *c = k->c;
 	if (e->op != IR_LOAD || type_is_packed(e->type) || ahead_of(k, e))
 		return;
-	for (int i = 0; i < c->stages; i++)
-		if (c->made[i]->out == e->buf)
-			return;
+	if (is_made(c, e->buf))
+		return;
 	expr flat = ir_flat(k->p->pool, e->buf, e->arg);
 	int group = group_of(c, e);
 	if (group < 0 || ir_uses(flat, IR_LOAD))
