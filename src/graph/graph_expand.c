@@ -219,8 +219,8 @@ static int64_t turns_of(const struct resolve_scope *s, const Onnx__NodeProto *n,
 	return limited && known && goes_on(s, body) ? most : -1;
 }
 
-/* What a loop without turns collects: an empty tensor, in which extents that only a turn would tell are 0, too. Null if
- * its rank is not known. */
+/* What a loop without turns collects: an empty tensor, in which extents that only a turn would tell are 0, too. If its
+ * rank is not known, it has one axis, as in ONNX Runtime. Null if its type is not known. */
 static const char *nothing(struct resolve_scope *s, const Onnx__GraphProto *body, const char *collected)
 {
 	struct graph *g = resolve_graph(s->r, body);
@@ -229,12 +229,13 @@ static const char *nothing(struct resolve_scope *s, const Onnx__GraphProto *body
 	struct tensor t;
 	struct err e = { 0 };
 
-	if (!v || v->rank < 0 || v->rank == IR_MAX_RANK || v->type == TYPE_NONE)
+	if (!v || v->rank == IR_MAX_RANK || v->type == TYPE_NONE)
 		return NULL;
-	for (int k = 0; k < v->rank; k++)
+	int rank = v->rank < 0 ? 0 : v->rank;
+	for (int k = 0; k < rank; k++)
 		if (!ir_const_int(v->dim[k], &dim[k + 1]))
 			dim[k + 1] = 0;
-	if (tensor_new(&t, v->type, v->rank + 1, dim, s->r->arena, &e) < 0)
+	if (tensor_new(&t, v->type, rank + 1, dim, s->r->arena, &e) < 0)
 		return NULL;
 	struct plain p = resolve_begin(s, collected);
 	const char *name = plain_tensor(&p, &t);

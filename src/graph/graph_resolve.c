@@ -170,14 +170,39 @@ bool resolve_is_stuck(const struct resolve_scope *s, const Onnx__NodeProto *n)
 	return map_get_u64(&s->r->stuck, (uintptr_t)n) != NULL;
 }
 
-/* The nodes with graphs, and calls of functions, that are not supported and keep others from running. */
-static struct map find_stuck(const struct graph *g)
+static bool is_known(struct graph *g, const char *name, int64_t *x)
+{
+	struct graph_value *v = graph_value_find(g, name);
+	const struct tensor *t;
+	struct err ignored = { 0 };
+
+	if (!v || !v->is_constant || graph_constant(&t, g, v, &ignored) < 0 || tensor_count(t) != 1 ||
+	    type_is_float(t->type))
+		return false;
+	*x = tensor_int(t, 0);
+	return true;
+}
+
+/* True for a loop that is known to have no turns. */
+static bool never_runs(struct graph *g, const struct graph_node *n)
+{
+	const Onnx__NodeProto *p = n->proto;
+	int64_t x;
+
+	return strcmp(onnx_text(p->op_type), "Loop") == 0 && !*onnx_domain(p->domain) && p->n_input >= 2 &&
+	       ((is_known(g, p->input[0], &x) && x <= 0) || (is_known(g, p->input[1], &x) && !x));
+}
+
+/* The nodes with graphs, and calls of functions, that are not supported and keep others from running. Without `all`
+ * only loops that never run: they go from the model of a build, too. */
+static struct map find_stuck(struct graph *g, bool all)
 {
 	struct map out = map_new(g->arena);
 	const bool *stuck = graph_stuck(g, g->arena);
 
 	vec_each (n, &g->nodes)
-		if (stuck[n->index] && n->code == ERR_UNSUPPORTED && (n->function || n->bodies.n))
+		if (stuck[n->index] && n->code == ERR_UNSUPPORTED && (n->function || n->bodies.n) &&
+		    (all || never_runs(g, n)))
 			map_put_u64(&out, (uintptr_t)n->proto, n);
 	return out;
 }
@@ -210,7 +235,8 @@ struct original {
 	struct graph_replaced what;
 };
 struct originals {
-	VEC(struct original); /* nodes that make or read sequences and optional values, or call functions of such */
+	VEC(struct original); /* nodes of sequences and optional values, calls of functions of such, loops that never
+	                         run */
 	struct map all;       /* all nodes, by address */
 };
 
@@ -223,7 +249,8 @@ static void find_originals(struct originals *out, const struct graph *root, stru
 				                       str_printable(a, onnx_text(n->proto->op_type)), 0 };
 
 			map_put_u64(&out->all, (uintptr_t)n->proto, root);
-			if (seq_is_operator(n->proto) || (n->function && resolve_holds(root->model, &n->proto->base)))
+			if (seq_is_operator(n->proto) || never_runs(*g, n) ||
+			    (n->function && resolve_holds(root->model, &n->proto->base)))
 				vec_push(a, out, ((struct original){ n->proto, what }));
 		}
 }
@@ -253,7 +280,7 @@ int graph_open(struct graph **out, struct onnx_model *m, const struct graph_opti
 
 	TRY(graph_new(out, m, o, e));
 	for (int i = 0; i < MOST_ROUNDS; i++) {
-		struct map stuck = o && o->take_apart ? find_stuck(*out) : (struct map){ 0 };
+		struct map stuck = find_stuck(*out, o && o->take_apart);
 
 		if (!stuck.n && !graph_has_sequences(m))
 			break;
