@@ -228,6 +228,21 @@ def found():
                  [info("at", [2, "K"], ints), info("twice", [None]), info("sum", []), info("kept", ["N", None])], [half])
 
 
+def counts():
+    """How often each number below 4 occurs, as torch.bincount counts: the length before the slice follows from an element."""
+    ints = TensorProto.INT64
+    nodes = [helper.make_node("ReduceMax", ["ids"], ["most"], name="most", keepdims=1),
+             helper.make_node("Add", ["most", "five"], ["length"], name="length"),
+             helper.make_node("Expand", ["zero", "length"], ["zeros"], name="zeros"),
+             helper.make_node("Expand", ["one", "shape"], ["ones"], name="ones"),
+             helper.make_node("ScatterElements", ["zeros", "ids", "ones"], ["all"], name="count", reduction="add"),
+             helper.make_node("Slice", ["all", "start", "end"], ["counts"], name="first")]
+    values = {"five": [5], "zero": 0, "one": 1, "start": [0], "end": [4]}
+    constants = [numpy_helper.from_array(numpy.array(value, numpy.int64), name) for name, value in values.items()]
+    nodes.insert(0, helper.make_node("Shape", ["ids"], ["shape"], name="shape"))
+    return model(nodes, [info("ids", ["N"], ints)], [info("counts", [None], ints)], constants, opset=18)
+
+
 def perhaps_boxes():
     """Boxes left after a suppression, as in torchvision's batched_nms: in a branch that is taken if there are any. The nodes
     after it have that many boxes."""
@@ -342,6 +357,7 @@ write("bodies.onnx", bodies())
 write("found.onnx", found())
 write("counted.onnx", counted())
 write("two_rates.onnx", two_rates())
+write("counts.onnx", counts())
 write("perhaps_boxes.onnx", perhaps_boxes())
 write("totals.onnx", totals())
 write("truncated.onnx", small_bytes[:len(small_bytes) // 2])

@@ -413,6 +413,9 @@ bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* true
 /* Replaces each extent that combines values by a value of its own, a symbol, in all extents and expressions, so that an
  * output's extent gives the number. */
 void ir_value_extents(struct ir_program *p);
+/* An extent that depends on values but has no number when kernels are launched: that follows only from the extents of
+ * inputs and of whole outputs. Null: there is none. */
+expr ir_value_unlaunched(const struct ir_program *p);
 /* Returns the one of two equal extents to keep: a number, or the simpler expression. */
 expr ir_extent_choice(expr a, expr b);
 /* For a demand on sizes, which cannot be checked before a launch: the demand on their limits that keeps reads inside

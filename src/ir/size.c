@@ -156,6 +156,36 @@ void ir_value_extents(struct ir_program *p)
 					d->extent[k] = v->symbol;
 }
 
+static bool is_launched(const struct ir_program *p, expr e)
+{
+	const struct ir_size *s = ir_size_find(p, e);
+	vec_each (b, &p->outputs)
+		for (int k = 0; k < (*b)->rank; k++)
+			if ((*b)->dim[k] == e)
+				return true;
+	if (s || ir_value_find(p, e))
+		return s && is_launched(p, s->limit);
+	for (int k = 0; k < e->n; k++)
+		if (!is_launched(p, e->arg[k]))
+			return false;
+	return true;
+}
+
+expr ir_value_unlaunched(const struct ir_program *p)
+{
+	if (!p->values.n)
+		return NULL;
+	vec_each (b, &p->buffers)
+		for (int k = 0; k < (*b)->rank; k++)
+			if ((*b)->role == IR_TEMP && !is_launched(p, (*b)->dim[k]))
+				return (*b)->dim[k];
+	vec_each (s, &p->stages)
+		for (int k = 0; k < (*s)->space_rank; k++)
+			if (!is_launched(p, (*s)->space[k]))
+				return (*s)->space[k];
+	return NULL;
+}
+
 /* ---- Limits. */
 
 struct bound {

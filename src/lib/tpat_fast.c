@@ -63,7 +63,7 @@ static double region_ns(struct worth *w, const struct graph_region *r)
 	struct ir_program *p;
 	struct err ignored = { 0 };
 	double ns = -1;
-	if (!r->folded && graph_region_program(&p, r, &options, scratch, &ignored) == 0) {
+	if (!r->folded && graph_region_program(&p, r, &options, scratch, &ignored) == 0 && !ir_value_unlaunched(p)) {
 		struct sched_target t = *w->target;
 		set_extents(&t, w, p, r, scratch);
 		struct str key = str_new(scratch);

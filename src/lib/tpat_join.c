@@ -48,6 +48,15 @@ static int lower(const struct graph_region *r, bool any_types, struct err *e)
 	struct arena *scratch = arena_new();
 	struct ir_program *p;
 	int code = r->folded ? 0 : graph_region_program(&p, r, &options, scratch, e);
+	expr unknown = code < 0 || r->folded ? NULL : ir_value_unlaunched(p);
+	if (unknown) {
+		struct str text = str_new(scratch);
+		ir_print_expr(&text, unknown, 0);
+		code = err_set(e, ERR_UNSUPPORTED,
+		               "%s: region %s: the extent %s depends on the value of an input's element, and no output "
+		               "has it.",
+		               r->graph->model->path, r->label, str_text(&text));
+	}
 	arena_free(scratch);
 	return code;
 }
