@@ -5,50 +5,36 @@
 
 enum { WINDOW = 1024 /* elements of a window, at most: longer sums have rules that need rows in order */ };
 
-/* How a map reads a buffer: its axis k at axis to[k] of the map, everywhere; -1: of one element, at 0. */
+/* A buffer with one of its axes last. */
 struct order {
 	const struct ir_buffer *buf;
-	struct ir_buffer *turned; /* the buffer with the map's axes */
-	int to[IR_MAX_RANK];
+	struct ir_buffer *turned;
+	int to[IR_MAX_RANK]; /* axis k of the buffer is axis to[k] */
+	struct ir_buffer as; /* the extents alone */
+	expr place;          /* the position of the map's element */
 	bool met, same;
 };
+
+static void set_order(struct order *o, int last)
+{
+	int rank = o->buf->rank;
+	o->as = (struct ir_buffer){ .rank = rank };
+	for (int k = 0; k < rank; k++) {
+		o->to[k] = k == last ? rank - 1 : k - (k > last);
+		o->as.dim[o->to[k]] = o->buf->dim[k];
+	}
+}
 
 static void find_order(void *user, expr e)
 {
 	struct order *o = user;
-	bool used[IR_MAX_RANK] = { false };
-	if (e->op != IR_LOAD || e->buf != o->buf)
+	expr at[IR_MAX_RANK];
+	if (e->op != IR_LOAD || e->buf != o->buf || !o->same)
 		return;
-	for (int k = 0; k < e->n && o->same; k++) {
-		bool one = ir_is_int(e->arg[k], 0) && ir_is_int(o->buf->dim[k], 1);
-		int axis = one ? -1 : e->arg[k]->op == IR_AXIS ? (int)e->arg[k]->i : e->n;
-		o->same = axis < e->n && (one || !used[axis]) && (!o->met || o->to[k] == axis);
-		if (!o->same)
-			return;
-		if (!one)
-			used[axis] = true;
-		o->to[k] = axis;
-	}
+	for (int k = 0; k < e->n; k++)
+		at[o->to[k]] = e->arg[k];
 	o->met = true;
-}
-
-/* Gives the axes at 0 the map's axes of one element that are left. False if there are none. */
-static bool place_ones(struct order *o, const struct ir_buffer *out)
-{
-	bool used[IR_MAX_RANK] = { false };
-	for (int k = 0; k < out->rank; k++)
-		if (o->to[k] >= 0)
-			used[o->to[k]] = true;
-	for (int k = 0, at = 0; k < out->rank; k++) {
-		if (o->to[k] >= 0)
-			continue;
-		while (used[at])
-			at++;
-		if (!ir_is_int(out->dim[at], 1))
-			return false;
-		o->to[k] = at++;
-	}
-	return true;
+	o->same = ir_is_int(ir_binary(IR_SUB, ir_flat(e->pool, &o->as, at), o->place), 0);
 }
 
 static expr load_turned(void *user, struct ir_pool *pool, expr e, const expr *arg)
@@ -80,31 +66,40 @@ static void find_along(void *user, expr e)
 	}
 }
 
+/* The axis along which the reduction's loads are in order, if none is along the last; -1: there is none. */
+static int axis_along(const struct ir_stage *s)
+{
+	int last = s->out->rank - 1;
+	for (int k = 0; k < last; k++) {
+		struct along along = { .axis = { last, k } };
+		ir_walk(s->value, find_along, &along);
+		if (along.met[1] && !along.met[0])
+			return k;
+	}
+	return -1;
+}
+
 bool ir_turn_reduction(struct ir_program *p, struct ir_stage *s, struct ir_stage *reader)
 {
-	int rank = s->out->rank;
+	int rank = s->out->rank, last;
 	struct order o = { .buf = s->out, .same = true };
+	expr axis[2 * IR_MAX_RANK];
 	if (s->kind != IR_REDUCE || ir_combine_is_arg(s->combine) || reader->kind != IR_MAP ||
-	    reader->out->rank != rank || !ir_few_points(s, WINDOW))
+	    ir_buffer_count(p, s->out) != ir_buffer_count(p, reader->out) || !ir_few_points(s, WINDOW) ||
+	    (last = axis_along(s)) < 0)
 		return false;
+	set_order(&o, last);
+	for (int k = 0; k < reader->out->rank; k++)
+		axis[k] = ir_axis(p->pool, k, reader->out->dim[k]);
+	o.place = ir_flat(p->pool, reader->out, axis);
 	ir_walk(reader->value, find_order, &o);
-	if (!o.met || !o.same || !place_ones(&o, reader->out))
-		return false;
-	expr axis[2 * IR_MAX_RANK], dim[IR_MAX_RANK];
-	struct along along = { .axis = { rank - 1, rank - 1 } };
-	for (int k = 0; k < rank; k++) {
-		dim[o.to[k]] = s->out->dim[k];
-		if (o.to[k] == rank - 1)
-			along.axis[1] = k;
-	}
-	ir_walk(s->value, find_along, &along);
-	if (along.met[0] || !along.met[1])
+	if (!o.met || !o.same)
 		return false;
 	for (int k = 0; k < rank; k++)
 		axis[k] = ir_axis(p->pool, o.to[k], s->out->dim[k]);
 	for (int k = 0; k < s->space_rank; k++)
 		axis[rank + k] = ir_axis(p->pool, rank + k, s->space[k]);
-	o.turned = ir_buffer_new(p, s->out->name, s->out->type, rank, dim, IR_TEMP);
+	o.turned = ir_buffer_new(p, s->out->name, s->out->type, rank, o.as.dim, IR_TEMP);
 	reader->value = ir_copy(p->pool, reader->value, load_turned, &o);
 	s->value = ir_bind_axes(p->pool, s->value, axis);
 	if (s->post)

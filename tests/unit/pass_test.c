@@ -375,6 +375,32 @@ static void padded(struct arena *a)
 		printf("%s", after);
 }
 
+/* A map that reads a sum element for element in other extents is absorbed, also behind a transposition of a window's
+ * results to tokens; what reads the map divides positions. An output gives its extents to the sum. */
+static void reshaped(struct arena *a)
+{
+	static const char text[] = "program p(x: i32[N,K], q: i32[K]) -> (y: i32[2,N,K], z: i32[2,2], d: i32[4,N])\n"
+	                           "  c: i32[2 * N,K] = sum (i, j | r<N) x[r, j] * i32(i)\n"
+	                           "  y: i32[2,N,K] = map (i, j, k) c[i * N + j, k] + q[k]\n"
+	                           "  sums: i32[4] = sum (i | r<K) q[r] * i32(i)\n"
+	                           "  e: i32[2,2] = map (i, j) sums[i * 2 + j] * i32(j)\n"
+	                           "  z: i32[2,2] = map (i, j) e[i, j] + e[1 - i, j]\n"
+	                           "  taps: i32[K,2,2] = sum (i, j, k | r<2) x[min(j * r + k, N - 1), i]\n"
+	                           "  unit: i32[4,K] = map (i, j) taps[j, floordiv(i, 2), mod(i, 2)] * q[j]\n"
+	                           "  d: i32[4,N] = sum (i, j | r<K) unit[i, r] + i32(j)\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	const char *after = print(a, p);
+	CHECK(strstr(after, "y: i32[2,N,K] = sum (i, j, k | r<N) x[r, k] * i32(i * N + j) then it + q[k]"));
+	CHECK(strstr(after, "e_2: i32[4] = sum (i | r<K) q[r] * i32(i) then it * i32(mod(i, 2))"));
+	CHECK(strstr(after, "unit_2: i32[2,2,K] = sum"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 /* A small window's results have the order of axes in which their only reader transposes them, if the loads are in order
  * along the last of these. */
 static void turned(struct arena *a)
@@ -494,6 +520,7 @@ int main(void)
 	operands(a);
 	factors(a);
 	padded(a);
+	reshaped(a);
 	turned(a);
 	moved(a);
 	one_hot_finite(a);
