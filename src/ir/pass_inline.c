@@ -281,6 +281,51 @@ static bool moves_to_product(const struct list *list, const struct ir_buffer *b)
 	return false;
 }
 
+/* Whether the loads of a map's result would divide axes that a sum goes over, once the map is in its reader. */
+struct divided {
+	const struct ir_stage *map, *reader;
+	bool found;
+};
+
+static void find_division(void *user, expr e)
+{
+	struct divided *d = user;
+	bool used[2 * IR_MAX_RANK] = { false };
+	if (e->op != IR_FLOORDIV && e->op != IR_MOD)
+		return;
+	ir_mark_axes(e, used);
+	for (int k = 0; k < d->reader->space_rank; k++)
+		d->found |= used[d->reader->out->rank + k];
+}
+
+static void find_divided(void *user, expr e)
+{
+	struct divided *d = user;
+	if (e->op != IR_LOAD || e->buf != d->map->out)
+		return;
+	expr moved = ir_bind_axes(e->pool, d->map->value, e->arg);
+	if (moved->op == IR_LOAD)
+		ir_walk(ir_flat(e->pool, moved->buf, moved->arg), find_division, d);
+}
+
+/* True if s moves the results of a product to where another product sums over them in parts, as the heads of an
+ * attention. The first stores them there; the second would read them one by one. */
+static bool joins_parts(const struct list *list, const struct ir_stage *s)
+{
+	struct divided d = { .map = s };
+	bool made = false;
+	if (s->value->op != IR_LOAD)
+		return false;
+	vec_each (maker, list)
+		made |= (*maker)->out == s->value->buf && ir_sums_products(*maker);
+	vec_each (reader, list) {
+		d.reader = *reader;
+		if (made && ir_multiplies_matrices(*reader))
+			ir_walk((*reader)->value, find_divided, &d);
+	}
+	return d.found;
+}
+
 /* True if s is a factor of a product as it is, or but for one number: not floats that are made of 8 bits, which only
  * some of the rules take. */
 static bool is_factor(const struct ir_stage *s)
@@ -310,7 +355,7 @@ static bool worth_inlining(const struct list *list, const struct ir_stage *s, co
 		return false;
 	if (r.matrix && !ir_is_operand(s->value) && !(is_scaled_operand(s->value) && only_scores_read(list, s->out)))
 		return false;
-	if (!is_factor(s) && moves_to_product(list, s->out))
+	if ((r.matrix && joins_parts(list, s)) || (!is_factor(s) && moves_to_product(list, s->out)))
 		return false;
 	if (cost <= CHEAP || is_padding(s))
 		return true;

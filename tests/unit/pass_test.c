@@ -401,6 +401,28 @@ static void reshaped(struct arena *a)
 		printf("%s", after);
 }
 
+/* What joins the heads of an attention stays a stage, which the product that makes them stores; the next one would read
+ * them in parts. */
+static void joined(struct arena *a)
+{
+	static const char text[] = "program p(x: i32[N,K], q: i32[K]) -> (y: i32[N,N], z: i32[N,N])\n"
+	                           "  heads: i32[2,N,4] = sum (i, j, k | r<K) x[j, r] * q[r]\n"
+	                           "  join: i32[N,8] = map (i, j) heads[floordiv(j, 4), i, mod(j, 4)]\n"
+	                           "  y: i32[N,N] = sum (i, j | r<8) join[i, r] * x[j, min(r, K - 1)]\n"
+	                           "  turn: i32[4,N] = map (i, j) heads[1, j, i]\n"
+	                           "  z: i32[N,N] = sum (i, j | r<4) turn[r, i] * x[j, min(r, K - 1)]\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	const char *after = print(a, p);
+	CHECK(strstr(after, "join: i32[N,8] = map"));
+	CHECK(strstr(after, "| r<4) heads[1, i, r] * x"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 /* A small window's results have the order of axes in which their only reader transposes them, if the loads are in order
  * along the last of these. */
 static void turned(struct arena *a)
@@ -521,6 +543,7 @@ int main(void)
 	factors(a);
 	padded(a);
 	reshaped(a);
+	joined(a);
 	turned(a);
 	moved(a);
 	one_hot_finite(a);
