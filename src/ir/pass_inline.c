@@ -650,8 +650,11 @@ int ir_pass_inline(struct ir_program *p, struct err *e)
 	struct list all = { p->stages.at, p->stages.n, p->stages.cap };
 	(void)e;
 	ir_reductions_of_one(p);
-	inline_list(p, &all, NULL);
-	p->stages.n = all.n;
+	do {
+		inline_list(p, &all, NULL);
+		p->stages.n = all.n;
+		ir_split_joined(p);
+	} while (ir_narrow_results(p));
 	ir_reduce_arguments(p);
 	inline_reductions(p, &all);
 	delay_scores(&all);

@@ -52,6 +52,12 @@ bool ir_reads_in_order(struct ir_program *p, const struct ir_stage *m, const str
 struct ir_stage ir_reshape_map(struct ir_program *p, struct ir_stage *m, struct ir_buffer *b);
 /* Gives a reduction the extents of such a map of its result instead. False if its axes would need a division. */
 bool ir_reshape_sum(struct ir_program *p, struct ir_stage *s, struct ir_stage *m);
+/* Reductions over a long part and one element that is concatenated with it combine the element with the result over the
+ * long part (split_joined.c). */
+void ir_split_joined(struct ir_program *p);
+/* Maps and reductions compute only the elements that other stages read (only_read.c). Returns true if one has smaller
+ * extents now. */
+bool ir_narrow_results(struct ir_program *p);
 /* Reductions of a whole tensor go over it in the order of its memory; the end of pass inline. */
 void ir_reduce_in_order(struct ir_program *p);
 /* The interval of a float's values, as far as its operations tell, and whether it may be NaN. */

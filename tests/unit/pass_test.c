@@ -452,6 +452,37 @@ static void turned(struct arena *a)
 		printf("%s", after);
 }
 
+/* Only what is read is computed, and becomes what its one reader makes of it, whose axes of one element may differ. A
+ * reduction over a concatenation with one element combines that element with the others' result; a few, and those of
+ * products, stay. */
+static void smaller(struct arena *a)
+{
+	static const char text[] =
+	        "program p(x: i32[N,K], q: i32[K]) -> (a: i32[N,K], b: i32[N], c: i32[1,N,1], d: i32[N], e: i32[N])\n"
+	        "  sum1: i32[N,K + 3] = sum (i, j | r<4) select(and(3 <= j + r, j + r - 3 < K), x[i, j + r - 3], "
+	        "i32(0))\n"
+	        "  a: i32[N,K] = map (i, j) sum1[i, j + 1] * i32(3) + sum1[i, j + 1]\n"
+	        "  sum2: i32[N,1] = max (i, j | r<K + 1) select(r < K, x[i, r], i32(7))\n"
+	        "  b: i32[N] = map (i) sum2[i, 0] * sum2[i, 0]\n"
+	        "  sum3: i32[N] = sum (i | r<K + 1) select(0 <= r - 1, x[i, r - 1], i32(i))\n"
+	        "  c: i32[1,N,1] = map (i, j, k) sum3[j] - i32(j)\n"
+	        "  d: i32[N] = sum (i | r<9) select(r < 8, i32(r), i32(i) * i32(r))\n"
+	        "  e: i32[N] = sum (i | r<K + 1) select(r < 1, i32(5), x[i, r - 1]) * i32(r)\n";
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
+		return; /* reported by compare() */
+	const char *after = print(a, p);
+	CHECK(strstr(after, "a: i32[N,K] = sum (i, j | r<4)"));
+	CHECK(strstr(after, "b: i32[N] = max (i | r<K) x[i, r] then"));
+	CHECK(strstr(after, "c: i32[1,N,1] = sum (i, j, k | r<K) x[j, r] then"));
+	CHECK(strstr(after, "d: i32[N] = sum (i | r<9)"));
+	CHECK(strstr(after, "e: i32[N] = sum (i | r<K + 1)"));
+	if (test_failed)
+		printf("%s", after);
+}
+
 /* Large products of f32 read numbers of 8 bits as they are if they are only cast; scaled ones are stored. */
 static void factors(struct arena *a)
 {
@@ -545,6 +576,7 @@ int main(void)
 	reshaped(a);
 	joined(a);
 	turned(a);
+	smaller(a);
 	moved(a);
 	one_hot_finite(a);
 	gathers(a);
