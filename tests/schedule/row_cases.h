@@ -754,6 +754,17 @@ static const struct schedule_case row_cases[] = {
 	  "1e-05)\n"
 	  "  y: f32[N,3,700] = map (i, j, k) (x[i, j, k] - mean[i]) / deviation[i] * scale[j, k]\n",
 	  { "N=3", "N=1" } },
+	{ "cluster_open", /* whole vectors; blocks without elements; more than a cluster holds */
+	  "(x: f16[N,64,L]) -> (y: f16[N,64,L])\n"
+	  "  top: f16[N] = max (i | r<64, s<L) f32(x[i, r, s]) then f16(it)\n"
+	  "  total: f32[N] = sum (i | r<64, s<L) exp(f32(x[i, r, s]) - f32(top[i]))\n"
+	  "  y: f16[N,64,L] = map (i, j, k) f16(exp(f32(x[i, j, k]) - f32(top[i])) / total[i])\n",
+	  { "N=3 L=61", "N=2 L=1", "N=1 L=150" } },
+	{ "cluster_open_odd", /* vectors that begin before the row, too */
+	  "(x: f32[N,33,L], scale: f32[33]) -> (mean: f32[N], y: f32[N,33,L])\n"
+	  "  mean: f32[N] = sum (i | r<33, s<L) x[i, r, s] then it / f32(33 * L)\n"
+	  "  y: f32[N,33,L] = map (i, j, k) (x[i, j, k] - mean[i]) * scale[j]\n",
+	  { "N=3 L=61", "N=2 L=64", "N=1 L=301", "N=2 L=1" } },
 };
 
 /* Windows over several channels: more points than are left to stencil. */

@@ -202,6 +202,32 @@ static void test_clusters(struct arena *a)
 	}
 }
 
+/* The same for rows of symbolic length, whether or not vectors divide it. */
+static void test_open_clusters(struct arena *a)
+{
+	static const char text[] = "program softmax(x: f32[N,K]) -> (y: f32[N,K])\n"
+	                           "  most: f32[N,1] = max (i, j | r<K) x[i, r]\n"
+	                           "  total: f32[N,1] = sum (i, j | r<K) exp(x[i, r] - most[i, 0])\n"
+	                           "  y: f32[N,K] = map (i, j) exp(x[i, j] - most[i, 0]) / total[i, 0]\n";
+	static const struct {
+		int64_t rows, length;
+		bool cluster;
+	} shape[] = {
+		{ 1, 32768, true }, { 1, 32767, true }, { 8, 60000, true }, { 1, 512, false }, { 8192, 1024, false }
+	};
+	struct ir_program *p = parse(text, a);
+	for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+		const struct sched_extent extent[] = { { p->inputs.at[0]->dim[0], shape[i].rows },
+			                               { p->inputs.at[0]->dim[1], shape[i].length } };
+		struct sched_target t = sched_default_target;
+		struct sched_choice choice[4];
+		t.extent = extent;
+		t.extents = 2;
+		sched_decide(p, &t, NULL, choice);
+		CHECK((strcmp(choice[0].rule->name, "rows_cluster") == 0) == shape[i].cluster);
+	}
+}
+
 /* Whether a rule matches does not depend on where a program is in memory. */
 static void test_anywhere(struct arena *a)
 {
@@ -256,6 +282,7 @@ int main(void)
 	test_shape(a);
 	test_sort_demand(a);
 	test_clusters(a);
+	test_open_clusters(a);
 	test_open_groups(a);
 	test_anywhere(a);
 	arena_free(a);

@@ -84,9 +84,8 @@ void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, cons
 void rows_apply_interleaved(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
 /* Appends the kernels of rule rows_shift, whose rows have constant length. */
 void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
-/* Appends the kernels of rule rows_cluster, in vectors that continue from row to row if `shifted`. */
-void rows_apply_cluster(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
-                        bool shifted);
+/* Appends the kernels of rule rows_cluster. Vectors continue from row to row where they do not divide the length. */
+void rows_apply_cluster(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c);
 /* Writes the rows as kernels with vectors that continue from row to row need them (rows_shifted.c). Returns false if
  * there are no such kernels for them. */
 bool rows_shifted(struct rows *out, const struct rows *r);

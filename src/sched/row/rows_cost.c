@@ -126,7 +126,7 @@ static double of_accesses(int tensors, double element, double access, int steps)
 /* The kernel that runs where a choice for open lengths does not fit these: vectors from an aligned start, or single
  * elements. */
 struct fitting {
-	int lanes, width, steps;
+	int lanes, width, steps, shared, blocks;
 	bool ahead, shifted;
 };
 
@@ -135,11 +135,32 @@ static bool is_at_most(const struct rows *r, int64_t most, const struct sched_ta
 	return about_holds(ir_binary(IR_LE, r->length, ir_index(r->p->pool, most)), t);
 }
 
+/* Of rule rows_cluster. */
+static struct fitting fitting_cluster(const struct rows *r, const struct sched_choice *c, const struct sched_target *t)
+{
+	int64_t length, room = (int64_t)c->param[0] * c->param[6] * c->param[1] * c->param[2];
+	struct fitting k = { .lanes = c->param[0],
+		             .width = c->param[1],
+		             .steps = c->param[2],
+		             .shared = c->param[5],
+		             .blocks = c->param[6] };
+	struct rows shifted;
+	if (ir_const_int(r->length, &length))
+		return k;
+	bool whole = about_holds(whole_multiple(r->p, r->length, k.width), t);
+	k.shifted = !whole && rows_shifted(&shifted, r);
+	if (!(whole || k.shifted) || !is_at_most(r, k.shifted ? room - (k.width - 1) : room, t))
+		k = (struct fitting){ .lanes = k.lanes, .width = whole ? k.width : 1, .blocks = 1 };
+	return k;
+}
+
 static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *c, const struct sched_target *t)
 {
 	enum { MOST_LANES = 1024, MOST_STEPS = 16 };
-	struct fitting k = { c->param[0], c->param[1], c->param[2], c->param[4], false };
+	struct fitting k = { c->param[0], c->param[1], c->param[2], c->param[5], 1, c->param[4], false };
 	struct rows shifted;
+	if (c->rule == &sched_rows_cluster)
+		return fitting_cluster(r, c, t);
 	int64_t length;
 	bool open = !ir_const_int(r->length, &length), whole = true;
 	length = about(r->length, t);
@@ -150,7 +171,7 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 		int widest = rows_widest(&shifted), lanes = k.lanes,
 		    steps = rows_shifted_steps(&lanes, k.width, k.steps, widest);
 		int most = rows_steps_held(&shifted, lanes, widest, MOST_STEPS, 1);
-		k = (struct fitting){ lanes, widest, steps && steps < most ? steps : most, false, true };
+		k = (struct fitting){ lanes, widest, steps && steps < most ? steps : most, 0, 1, false, true };
 		while (k.lanes < MOST_LANES && (int64_t)k.lanes * k.width * k.steps < length + k.width) {
 			k.lanes *= 2;
 			k.steps = most;
@@ -161,9 +182,8 @@ static struct fitting fitting_kernel(struct rows *r, const struct sched_choice *
 		whole = true;
 		is_at_most(r, (int64_t)k.lanes * k.width * k.steps - (k.width - 1), t);
 	}
-	int blocks = c->param[6] > 1 ? c->param[6] : 1;
-	if (!whole || (k.steps && length > (int64_t)k.lanes * blocks * k.width * k.steps))
-		k = (struct fitting){ c->param[0] > 1 ? c->param[0] : WARP, 1, 0, false, false };
+	if (!whole || (k.steps && length > (int64_t)k.lanes * k.width * k.steps))
+		k = (struct fitting){ c->param[0] > 1 ? c->param[0] : WARP, 1, 0, 0, 1, false, false };
 	return k;
 }
 
@@ -209,8 +229,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	const struct fitting runs = fitting_kernel(&r, c, t);
 	int tensors = 0, lanes = runs.lanes, width = runs.width, steps = runs.steps,
 	    rows_a_block = rows_of_block(lanes);
-	double cluster = c->param[6] > 1 ? c->param[6] : 1; /* blocks of a row; from here on each has a row of its own
-	                                                     */
+	double cluster = runs.blocks; /* of a row; from here on each has a row of its own */
 	double processors = target_in_clusters(t, (int)cluster);
 	double count = (double)about(r.count, t) * cluster, length = (double)about(r.length, t) / cluster, bytes = 0,
 	       each = 0, work = 0, known_axes = 0;
@@ -242,7 +261,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 			known_axes += points * inner_axes(st);
 		weights |= apart.along;
 	}
-	int shared = steps && !runs.shifted ? c->param[5] : 0, held = steps - shared;
+	int shared = steps ? runs.shared : 0, held = steps - shared;
 	double turns = steps ? steps : ceil(length / ((double)lanes * width));
 	double data = held * width * (rows_registers_each(&r) + rows_registers_kept(&r, steps * width)),
 	       registers = 28 + data;

@@ -203,13 +203,21 @@ void rows_apply_shift(struct ir_plan *plan, struct ir_step *step, struct rows *r
 		one_kernel(plan, step, r, c, lanes < WARP ? WARP : lanes, 1, 0, 0, false, "_any");
 }
 
-void rows_apply_cluster(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c,
-                        bool shifted)
+void rows_apply_cluster(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c)
 {
-	int lanes = c->param[0], width = c->param[1];
-	one_kernel(plan, step, r, c, lanes, width, c->param[2], c->param[5], shifted, "");
-	if (!step_fits_all(step)) /* for other GPUs */
-		one_kernel(plan, step, r, c, lanes, shifted ? 1 : width, 0, 0, false, "_any");
+	int lanes = c->param[0], width = c->param[1], steps = c->param[2], shared = c->param[5];
+	expr divided = whole_multiple(r->p, r->length, width);
+	bool always = ir_is_int(divided, 1), never = ir_is_int(divided, 0);
+	struct rows shifted;
+	if (!never)
+		one_kernel(plan, step, r, c, lanes, width, steps, shared, false, "");
+	if (!always && rows_shifted(&shifted, r))
+		one_kernel(plan, step, &shifted, c, lanes, width, steps, shared, true, never ? "" : "_shifted");
+	/* For longer rows, and for other GPUs. */
+	if (!never && !always)
+		one_kernel(plan, step, r, c, lanes, width, 0, 0, false, "_again");
+	if (!step_fits_all(step))
+		one_kernel(plan, step, r, c, lanes, always ? width : 1, 0, 0, false, "_any");
 }
 
 static void apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)

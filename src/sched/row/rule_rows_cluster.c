@@ -1,7 +1,7 @@
 /* Rule rows_cluster: the row programs of rule rows for long rows, or for few: the blocks of a cluster share a row,
  * which their registers and shared memory hold together. They exchange the results of its reductions through each
- * other's shared memory. For rows of constant length; vectors as in rule rows, or in rule rows_shift where none divides
- * it. */
+ * other's shared memory. Vectors as in rule rows, or in rule rows_shift where none divides the length. If that is open,
+ * there are kernels for both, and for rows that exceed what a cluster holds at the extents of the choice. */
 #include "sched/row/rows.h"
 #include "sched/core/choose.h"
 #include "sched/build/extents.h"
@@ -9,10 +9,10 @@
 
 enum { LEAST_LANES = 256, MAX_LANES = 1024, MAX_STEPS = 16 };
 
-static bool is_shifted(const struct rows *r)
+/* True if no vector divides the rows of this length. */
+static bool is_shifted(const struct rows *r, int64_t length)
 {
-	int64_t length;
-	return ir_const_int(r->length, &length) && length % rows_widest(r) != 0;
+	return length % rows_widest(r) != 0;
 }
 
 static const void *match(struct ir_program *p, const struct ir_stage *s, const char **why)
@@ -26,11 +26,13 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	*why = "a reduction finds the place of a best element";
 	if (found->args)
 		return NULL;
-	*why = "the rows are short, or their length is not a constant";
-	if (!ir_const_int(r.length, &length) || length < (int64_t)LEAST_LANES * rows_widest(&r))
+	if (!ir_const_int(r.length, &length))
+		return FOUND(p, r);
+	*why = "the rows are short";
+	if (length < (int64_t)LEAST_LANES * rows_widest(&r))
 		return NULL;
 	*why = "vectors of 16 bytes do not divide the rows, and cannot go on from one row to the next";
-	if (is_shifted(found) && !rows_shifted(&r, found))
+	if (is_shifted(found, length) && !rows_shifted(&r, found))
 		return NULL;
 	return FOUND(p, r);
 }
@@ -45,7 +47,10 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	const struct rows *r = site->found;
 	const struct sched_target *t = site->t;
 	int64_t length = about(r->length, t);
-	int n = 0, width = rows_widest(r), once = rows_once(r, t), more = is_shifted(r) ? width - 1 : 0;
+	struct rows shifted;
+	int n = 0, width = rows_widest(r), once = rows_once(r, t), more = is_shifted(r, length) ? width - 1 : 0;
+	if (more && !rows_shifted(&shifted, r))
+		return 0;
 	for (int blocks = 2; blocks <= t->cluster_blocks; blocks *= 2)
 		for (int lanes = LEAST_LANES; lanes <= MAX_LANES; lanes *= 2) {
 			int64_t step = (int64_t)lanes * blocks * width, steps = (length + more + step - 1) / step;
@@ -65,7 +70,7 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 {
 	struct rows r = *(const struct rows *)site->found;
 	r.arch = site->t->arch;
-	rows_apply_cluster(plan, step_new(plan), &r, c, is_shifted(&r));
+	rows_apply_cluster(plan, step_new(plan), &r, c);
 }
 
 const struct sched_rule sched_rows_cluster = {
