@@ -211,7 +211,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (gathered == 0) /* a multiprocessor's share of the cache's rate */
 		together = most(together, here * tile_bytes * t->clock_ghz / cost_alone_rate(t));
 	enum { WAIT = 1000 /* ns; measured on an H200 for a residual of 784x768 f16 */ };
-	double store = contract_store_clocks(&c, &k, t) + (contract_results_wait(&c) ? WAIT * clock : 0);
+	double store = contract_store_clocks(&c, &k, t) + (!c.plain && contract_results_wait(&c) ? WAIT * clock : 0);
 	double time = (waves * steps * together + START + store) / clock;
 	if (c.plain) { /* warps hide each other's latency, so few warps leave gaps, as do few sums per lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;

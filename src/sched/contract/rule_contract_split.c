@@ -148,7 +148,8 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	enum { WAIT = 1300 /* ns: for a residual, as in the tiles of contract_wide */ };
 	const char *why;
 	const struct contract_found *whole = sched_match(site->p, site->s, &sched_contract, &why);
-	double wait = whole && contract_results_wait(&whole->as[CONTRACT_AS_IT_IS]) ? WAIT : 0;
+	const struct contract *c = whole ? &whole->as[CONTRACT_AS_IT_IS] : NULL;
+	double wait = c && !c->plain && contract_results_wait(c) ? WAIT : 0;
 	/* The second kernel begins early: its launch is hidden in part, as measured on an H200. */
 	return sched_contract.estimate(&first, &sum) + sched_estimate(site->p, w->add, &add, site->t) + wait -
 	       0.6 * site->t->launch_ns;
