@@ -399,6 +399,12 @@ write("nine_axes_input.onnx", model([helper.make_node("ReduceSum", ["x", "axes"]
                                      helper.make_node("Det", ["b"], ["y"], name="det")],
                                     [info("x", [2] * 9)], [info("y", [])],
                                     [numpy_helper.from_array(numpy.arange(7), "axes")]))
+# ONNX Runtime crashes at this operator in a function: it is in ONNX's domain, but not ONNX's.
+for opset in (17, 18):
+    write(f"simplified_norm_{opset}.onnx", model(
+        [helper.make_node("SimplifiedLayerNormalization", ["x", "scale"], ["y", "inverse"], name="norm", axis=-2, epsilon=1e-3)],
+        [info("x", ["N", 3, 4], TensorProto.FLOAT16)], [info("y", ["N", 3, 4], TensorProto.FLOAT16), info("inverse", ["N", 1, 1])],
+        [numpy_helper.from_array((numpy.arange(12) / 8).astype(numpy.float16).reshape(3, 4), "scale")], opset=opset))
 # ONNX Runtime refuses QLinearConcat in a function.
 write("q_concat.onnx", model([helper.make_node("QuantizeLinear", ["x", "a_scale", "a_zero"], ["a"], name="quantize"),
                               helper.make_node("QLinearConcat", ["scale", "zero", "a", "a_scale", "a_zero", "a", "b_scale", "a_zero"], ["q"],

@@ -109,15 +109,110 @@ static void add_quantized_concat(struct graph *g, struct graph_function_body *bo
 	vec_push(g->arena, body, quantize);
 }
 
-/* ONNX Runtime infers float as the type of QLinearConcat's result, from the scale, which comes first, and refuses that
- * in a function: nodes that compute the same replace it. */
-static void add_node(struct graph *g, struct graph_function_body *body, Onnx__NodeProto *node)
+/* Adds a node with a result of a new name, and returns that. `b` null: it has one input. */
+static const char *add_step(struct graph *g, struct graph_function_body *body, const char *op, const char *a,
+                            const char *b)
 {
-	if (strcmp(onnx_domain(node->domain), "com.microsoft") == 0 &&
-	    strcmp(onnx_text(node->op_type), "QLinearConcat") == 0 && onnx_opset(g->model, "") >= 10)
+	Onnx__NodeProto *n = onnx_node_new(g->model, "", op, NULL);
+	const char *made = onnx_name_unique(g->model, a);
+
+	onnx_node_input(g->model, n, a);
+	if (b)
+		onnx_node_input(g->model, n, b);
+	onnx_node_output(g->model, n, made);
+	vec_push(g->arena, body, n);
+	return made;
+}
+
+/* A copy of x in the type `to`, or x itself. */
+static const char *as_type(struct graph *g, struct graph_function_body *body, const char *x, enum type from,
+                           enum type to)
+{
+	const char *made = from == to ? x : onnx_name_unique(g->model, x);
+
+	if (from != to)
+		vec_push(g->arena, body, graph_cast_new(g->model, x, made, to));
+	return made;
+}
+
+static void give(struct graph *g, struct graph_function_body *body, const char *made, enum type from,
+                 const struct graph_value *v)
+{
+	Onnx__NodeProto *n;
+
+	if (from != v->type) {
+		vec_push(g->arena, body, graph_cast_new(g->model, made, v->name, v->type));
+		return;
+	}
+	n = onnx_node_new(g->model, "", "Identity", NULL);
+	onnx_node_input(g->model, n, made);
+	onnx_node_output(g->model, n, v->name);
+	vec_push(g->arena, body, n);
+}
+
+/* x / sqrt(mean of x^2 + epsilon) * scale over the last axes, in f32, or f64 for f64. */
+static int add_simplified_norm(struct graph *g, struct graph_function_body *body, Onnx__NodeProto *node, struct err *e)
+{
+	struct onnx_model *m = g->model;
+	const struct graph_value *x = graph_value_find(g, node->input[0]), *scale = graph_value_find(g, node->input[1]);
+	const struct graph_value *y = graph_value_find(g, node->output[0]);
+	const struct graph_value *inverse = node->n_output > 1 ? graph_value_find(g, node->output[1]) : NULL;
+	const Onnx__AttributeProto *epsilon = onnx_attr(node, "epsilon");
+	enum type t = x->type == TYPE_F64 ? TYPE_F64 : TYPE_F32;
+	int64_t axis, axes[IR_MAX_RANK], n;
+	const char *at = NULL;
+	struct tensor number;
+
+	TRY(onnx_attr_int(&axis, node, "axis", -1, e));
+	axis += axis < 0 ? x->rank : 0;
+	n = x->rank - axis;
+	for (int64_t i = 0; i < n; i++)
+		axes[i] = axis + i;
+	if (onnx_opset(m, "") >= 18) {
+		at = onnx_name_unique(m, arena_printf(m->arena, "%s_axes", x->name));
+		TRY(tensor_new(&number, TYPE_I64, 1, &n, g->arena, e));
+		for (int64_t i = 0; i < n; i++)
+			tensor_set_int(&number, i, axes[i]);
+		TRY(graph_tensor_node(g, body, &number, at, e));
+	}
+	const char *small = onnx_name_unique(m, arena_printf(m->arena, "%s_epsilon", x->name));
+	TRY(tensor_new(&number, t, 0, NULL, g->arena, e));
+	tensor_set_float(&number, 0, epsilon ? (double)epsilon->f : 1e-5);
+	TRY(graph_tensor_node(g, body, &number, small, e));
+	const char *wide = as_type(g, body, x->name, x->type, t);
+	const char *mean = add_step(g, body, "ReduceMean", add_step(g, body, "Mul", wide, wide), at);
+	if (!at)
+		onnx_node_set_ints(m, body->at[body->n - 1], "axes", axes, (int)n);
+	const char *root = add_step(g, body, "Sqrt", add_step(g, body, "Add", mean, small), NULL);
+	if (y)
+		give(g, body,
+		     add_step(g, body, "Mul", add_step(g, body, "Div", wide, root),
+		              as_type(g, body, scale->name, scale->type, t)),
+		     t, y);
+	if (inverse)
+		give(g, body, add_step(g, body, "Reciprocal", root, NULL), t, inverse);
+	return 0;
+}
+
+static bool is_operator(const Onnx__NodeProto *node, const char *domain, const char *op)
+{
+	return strcmp(onnx_domain(node->domain), domain) == 0 && strcmp(onnx_text(node->op_type), op) == 0;
+}
+
+/* Nodes that compute the same replace two operators that ONNX Runtime does not take in a function. It infers float as
+ * the type of QLinearConcat's result, from the scale, which comes first. It crashes at SimplifiedLayerNormalization,
+ * which it has in ONNX's domain although ONNX lacks it. */
+static int add_node(struct graph *g, struct graph_function_body *body, Onnx__NodeProto *node, struct err *e)
+{
+	int64_t opset = onnx_opset(g->model, "");
+
+	if (is_operator(node, "", "SimplifiedLayerNormalization") && opset >= 7)
+		return add_simplified_norm(g, body, node, e);
+	if (is_operator(node, "com.microsoft", "QLinearConcat") && opset >= 10)
 		add_quantized_concat(g, body, node);
 	else
 		vec_push(g->arena, body, node);
+	return 0;
 }
 
 Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char *name,
@@ -143,7 +238,8 @@ Onnx__FunctionProto *graph_function_new(const struct graph_region *r, const char
 		if (add_constant(g, &body, *v, e) < 0)
 			return NULL;
 	vec_each (i, &r->nodes)
-		add_node(g, &body, g->nodes.at[*i].proto);
+		if (add_node(g, &body, g->nodes.at[*i].proto, e) < 0)
+			return NULL;
 	vec_each (v, &r->outputs) {
 		enum type type = graph_edge_type(g, *v, o);
 		const char *edge = (*v)->name;
