@@ -276,6 +276,15 @@ static const struct schedule_case row_cases[] = {
 	  "  m0: f32[N,1] = sum (i, j | r<70) f32(z[i, r]) then it / 70.0\n"
 	  "  o: f16[N,70] = map (i, j) f16((f32(z[i, j]) - m0[i, 0]) * f32(d[j]))\n",
 	  { "N=1", "N=3", "N=0" } },
+	/* The same with as many rows as the mask needs for vectors that stay within it, and too few. */
+	{ "softmax_mask_within",
+	  "(x: f16[4,3,129], c: bool[4,1,129], z: f16[3,133], d: u8[133]) -> (y: f16[4,3,129], o: f16[3,133])\n"
+	  "  a: f32[4,3,1] = max (i, j, k | r<129) f32(select(c[i, 0, r], x[i, j, r], f16(-10000.0)))\n"
+	  "  y: f16[4,3,129] = map (i, j, k) f16(exp(f32(select(c[i, 0, k], x[i, j, k], f16(-10000.0))) - a[i, j, "
+	  "0]))\n"
+	  "  m0: f32[3,1] = sum (i, j | r<133) f32(z[i, r]) * f32(d[r]) then it / 133.0\n"
+	  "  o: f16[3,133] = map (i, j) f16((f32(z[i, j]) * f32(d[j]) - m0[i, 0]))\n",
+	  { "" } },
 	{ "norm_after_steps",
 	  "(x: f16[N,268], y: f32[N,133]) -> (o: f16[N,268], p: f32[N,133])\n"
 	  "  m0: f32[N,1] = sum (i, j | r<268) f32(x[i, r]) then it / 268.0\n"
@@ -327,6 +336,15 @@ static const struct schedule_case row_cases[] = {
 	  "  y: f16[N,8,K,4] = map (i, j, k, l) let _0 = (d[i, k, 0] * 1.5 + f32(l)) * (d[i, k, 1] - 0.5) - f32(k) / "
 	  "3.0; f16(x[i, j, min(max(index(_0 * _0 + _0), 0), 4)] * _0 + x[i, j, mod(l * 3 + k, 5)])\n",
 	  { "N=2 K=5", "N=1 K=1", "N=0 K=3", "N=3 K=70" } },
+	/* Loads that planes share, in vectors: along the first axis and a middle one, also under conditions. */
+	{ "planes_share_loads",
+	  "(x: f32[5,3,4,12], c: f32[4,12], h: f16[N,6,2,8], b: f16[N,2,8], q: u8[N,7,K], d: u8[K]) -> (y: "
+	  "f32[5,3,4,12], z: f16[N,6,2,8], o: u8[N,7,K])\n"
+	  "  y: f32[5,3,4,12] = map (i, j, k, l) x[i, j, k, l] * c[k, l] + select(l < 6, neg(x[i, j, k, l + 6]), x[i, "
+	  "j, k, l - 6]) * c[3 - k, l]\n"
+	  "  z: f16[N,6,2,8] = map (i, j, k, l) select(l < 4, h[i, j, 1 - k, l], b[i, k, l - 4])\n"
+	  "  o: u8[N,7,K] = map (i, j, k) q[i, j, k] + d[k] + u8(j)\n",
+	  { "N=3 K=5", "N=1 K=16", "N=0 K=4" } },
 	/* ---- tiles: read along one axis, written along another */
 	{ "tile_2d",
 	  "(x: f32[A,B], y: f16[A,B], c: f32[A]) -> (o: f32[B,A])\n"

@@ -341,25 +341,57 @@ static void emit_parts(const struct vector_loads *l, struct ir_block *b, const s
 	}
 }
 
-void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const struct axes *start)
+/* The axes that a load's position and conditions depend on. */
+static void axes_of_load(const struct vector_loads *l, const struct vector_load *f, bool *used)
+{
+	for (expr load = f->load; load; load = load == f->load ? f->other : NULL)
+		ir_mark_axes(ir_flat(l->p->pool, load->buf, load->arg), used);
+	vec_each (c, &l->cases)
+		if (f->where && ir_contains(f->where, c->variable))
+			ir_mark_axes(c->cond, used);
+}
+
+static void emit_one(const struct vector_loads *l, struct ir_block *b, const struct vector_load *f,
+                     const struct axes *start)
 {
 	struct ir_program *p = l->p;
-	vec_each (c, &l->cases)
-		emit_define(p, b, c->variable->var, to_kernel(p, c->cond, start), NULL);
-	vec_each (f, &l->found) {
-		bool conditional = f->where && !f->other, declared = conditional || f->parts > 1;
-		if (f->like >= 0)
-			continue;
-		if (declared)
-			emit_array(p, b, f->array, l->width);
-		struct ir_block *in = conditional ? emit_if(p, b, f->where) : b;
-		if (f->parts > 1)
-			emit_parts(l, in, f, start);
-		else if (declared)
-			emit_load_into(p, in, f->load->buf, place_of(l, f, start), f->array, NULL, l->width);
-		else
-			emit_load_vector(p, in, f->load->buf, place_of(l, f, start), f->array, l->width);
+	bool conditional = f->where && !f->other, declared = conditional || f->parts > 1;
+	if (declared)
+		emit_array(p, b, f->array, l->width);
+	struct ir_block *in = conditional ? emit_if(p, b, f->where) : b;
+	if (f->parts > 1)
+		emit_parts(l, in, f, start);
+	else if (declared)
+		emit_load_into(p, in, f->load->buf, place_of(l, f, start), f->array, NULL, l->width);
+	else
+		emit_load_vector(p, in, f->load->buf, place_of(l, f, start), f->array, l->width);
+}
+
+static void emit_all(const struct vector_loads *l, struct ir_block *b, const struct axes *start, int axis, bool along)
+{
+	vec_each (c, &l->cases) {
+		bool used[IR_MAX_RANK] = { false };
+		ir_mark_axes(c->cond, used);
+		if (axis < 0 || used[axis] == along)
+			emit_define(l->p, b, c->variable->var, to_kernel(l->p, c->cond, start), NULL);
 	}
+	vec_each (f, &l->found) {
+		bool used[IR_MAX_RANK] = { false };
+		axes_of_load(l, f, used);
+		if (f->like < 0 && (axis < 0 || used[axis] == along))
+			emit_one(l, b, f, start);
+	}
+}
+
+void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const struct axes *start)
+{
+	emit_all(l, b, start, -1, true);
+}
+
+void vector_loads_emit_along(const struct vector_loads *l, struct ir_block *b, const struct axes *start, int axis,
+                             bool along)
+{
+	emit_all(l, b, start, axis, along);
 }
 
 int vector_loads_accesses(const struct vector_loads *l, expr load)

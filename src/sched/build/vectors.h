@@ -76,6 +76,9 @@ void vector_loads_find(struct vector_loads *l, struct ir_program *p, expr value,
 void vector_loads_axes(const struct vector_loads *l, expr same, bool *used);
 /* Emits the conditions and the vectors; `start`: axes of the thread's first element. */
 void vector_loads_emit(const struct vector_loads *l, struct ir_block *b, const struct axes *start);
+/* The same, but only those that depend on the axis (`along`), or only the others. */
+void vector_loads_emit_along(const struct vector_loads *l, struct ir_block *b, const struct axes *start, int axis,
+                             bool along);
 /* Memory accesses per thread of a load of the value; negative: one per element. */
 int vector_loads_accesses(const struct vector_loads *l, expr load);
 /* Callback for struct axes' `load`. */
