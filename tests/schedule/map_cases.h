@@ -269,6 +269,15 @@ static const struct schedule_case map_cases[] = {
 	  "  y: f16[N,4,6,10] = map (i, j, k, l) select(and(and(0 <= k - 1, k - 1 < 4), and(0 <= l - 1, l - 1 < 8)), "
 	  "select(j < 2, x[i, j, k - 1, l - 1], z[i, j - 2, k - 1, l - 1]), f16(-1.5))\n",
 	  { "N=3", "N=1", "N=0" } },
+	/* Threads whose elements all have work, or not all: conditions that hold up to, from, and between places. */
+	{ "parts_inside",
+	  "(x: f32[N,13], d: f32[1], z: f16[N,67], b: f32[16]) -> (y: u8[N,16], o: f16[N,72], q: f32[N,16], p: "
+	  "f32[16])\n"
+	  "  y: u8[N,16] = map (i, j) select(j < 13, u8(min(max(rint(x[i, j] / d[0]) + 3.0, 0.0), 255.0)), u8(7))\n"
+	  "  o: f16[N,72] = map (i, j) select(and(0 <= j - 3, j < 70), f16(exp(f32(z[i, j - 3])) / d[0]), f16(-1.0))\n"
+	  "  q: f32[N,16] = map (i, j) select(or(j < 2, 14 < j), 0.5, exp(x[i, 14 - j]) / d[0])\n"
+	  "  p: f32[16] = map (i) select(not(5 < 15 - i), exp(b[15 - i]) / d[0], f32(i))\n",
+	  { "N=3", "N=1", "N=40", "N=0" } },
 	/* Vectors taken out of aligned ones: within a row, within a plane, where a condition on positions holds; and
 	 * loads that are none: far away, of short rows, where data decide. */
 	{ "flat_shifted_halves",

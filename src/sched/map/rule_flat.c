@@ -4,6 +4,7 @@
  * before it. The elements of a vector that is not whole, the last one, are computed one by one. */
 #include "sched/map/flat.h"
 #include "sched/map/flat_vectors.h"
+#include "sched/map/inside.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -228,6 +229,26 @@ static void declare_all_axes(const struct flat *f, struct ir_block *b, expr elem
 			axis[i] = ir_index(f->p->pool, 0); /* unused */
 }
 
+/* Computes the elements of a piece, whose first one has these axes. */
+static void compute_piece(struct flat *f, struct ir_block *b, int piece, expr element, const expr *axis, expr value,
+                          const struct ir_variable *result)
+{
+	struct ir_program *p = f->p;
+	expr lane_axis[IR_MAX_RANK], v = ir_index(p->pool, 0);
+	if (f->piece > 1)
+		b = emit_unrolled(p, b, "v", f->piece, &v);
+	expr at = ir_binary(IR_ADD, ir_index(p->pool, piece * f->piece), v);
+	f->lane = emit_declare(p, b, "lane", at, ir_index(p->pool, f->width));
+	for (int i = 0; i < f->s->out->rank; i++)
+		lane_axis[i] = i == f->inner ? ir_binary(IR_ADD, axis[i], v) : axis[i];
+	struct axes a = { .value = lane_axis,
+		          .same = f->own,
+		          .same_as = ir_binary(IR_ADD, element, f->lane),
+		          .load = from_vector,
+		          .user = f };
+	emit_set(p, b, result, f->lane, to_kernel(p, value, &a));
+}
+
 bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_stage *s, const struct ir_stage *joined,
                  const struct sched_choice *c, const struct flat_shape *shape)
 {
@@ -237,9 +258,8 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 		return false;
 	if (!shape->shifted)
 		flat_find_vectors(&f, false);
-	int rank = joined->out->rank;
 	struct ir_kernel *k = kernel_new(plan, s, shape->suffix, c);
-	expr own[IR_MAX_RANK], axis[IR_MAX_RANK], lane_axis[IR_MAX_RANK];
+	expr own[IR_MAX_RANK], axis[IR_MAX_RANK];
 	map_position(p, joined, own);
 	bool carries[IR_MAX_RANK] = { false }, used[IR_MAX_RANK] = { false };
 	struct ir_variable *result = ir_variable_new(p->pool, joined->out->type, "%s_v", joined->out->name);
@@ -271,22 +291,24 @@ bool flat_kernel(struct ir_plan *plan, struct ir_step *step, const struct ir_sta
 	if (!shifted)
 		declare_all_axes(&f, body, element, used, axis);
 	emit_array(p, body, result, f.width);
-	a.value = lane_axis;
 	if (!any || (shifted && f.first == f.inner)) /* the elements' places do not matter, or are in one row */
 		f.piece = f.width;
 	for (int piece = 0; piece < f.width / f.piece; piece++) {
-		struct ir_block *b = body;
-		expr v = ir_index(p->pool, 0);
+		struct map_inside m;
 		if (piece && any)
 			next_piece(&f, body, piece, carries, axis);
-		if (f.piece > 1)
-			b = emit_unrolled(p, body, "v", f.piece, &v);
-		expr at = ir_binary(IR_ADD, ir_index(p->pool, piece * f.piece), v);
-		f.lane = emit_declare(p, b, "lane", at, ir_index(p->pool, f.width));
-		a.same_as = ir_binary(IR_ADD, element, f.lane);
-		for (int i = 0; i < rank; i++)
-			lane_axis[i] = i == f.inner ? ir_binary(IR_ADD, axis[i], v) : axis[i];
-		emit_set(p, b, result, f.lane, to_kernel(p, joined->value, &a));
+		struct ir_block *b = body;
+		if (f.piece == f.width && any && map_inside_find(&m, joined->value, f.inner)) {
+			expr last[IR_MAX_RANK];
+			memcpy(last, axis, sizeof last);
+			last[f.inner] = ir_binary(IR_ADD, axis[f.inner], ir_index(p->pool, f.width - 1));
+			expr inside = map_inside_holds(p, &m, &(struct axes){ .value = axis },
+			                               &(struct axes){ .value = last });
+			inside = emit_constant(p, b, "inside", inside, NULL);
+			compute_piece(&f, emit_if(p, b, inside), piece, element, axis, m.value, result);
+			b = emit_if(p, b, ir_unary(IR_NOT, inside));
+		}
+		compute_piece(&f, b, piece, element, axis, joined->value, result);
 	}
 	emit_store_vector(p, body, joined->out, element, result, f.width);
 	if (whole)

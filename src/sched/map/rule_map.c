@@ -3,6 +3,7 @@
  * one. Function calls that do not depend on the last axis are computed once per thread. Axes that occur only together
  * count as one. */
 #include "sched/map/flat.h"
+#include "sched/map/inside.h"
 #include "sched/build/axes.h"
 #include "sched/core/choose.h"
 #include "sched/build/emit.h"
@@ -12,6 +13,8 @@
 #include "sched/build/vectors.h"
 
 #include "ir/axis_names.h"
+
+#include <string.h>
 
 enum { THREADS = 256, MAX_WIDTH = 16, MAX_READ = 256 /* bits, at MAX_WIDTH */ };
 enum { MOST_WORK = 48 /* of an element, to compute several in rows that no vector divides */ };
@@ -198,7 +201,19 @@ static void several_elements(struct ir_plan *plan, struct ir_step *step, const s
 	a.value = lane_axis;
 	struct ir_variable *result = ir_variable_new(p->pool, s->out->type, "%s_v", s->out->name);
 	emit_array(p, &k->body, result, width);
-	struct ir_block *loop = emit_unrolled_each(p, &k->body, v, width, &l.lane);
+	struct ir_block *body = &k->body, *loop;
+	struct map_inside m;
+	if (map_inside_find(&m, value, inner)) {
+		expr last[IR_MAX_RANK];
+		memcpy(last, axis, sizeof last);
+		last[inner] = ir_binary(IR_ADD, axis[inner], ir_index(p->pool, width - 1));
+		expr inside = map_inside_holds(p, &m, &start, &(struct axes){ .value = last });
+		inside = emit_constant(p, body, "inside", inside, NULL);
+		loop = emit_unrolled_each(p, emit_if(p, body, inside), v, width, &l.lane);
+		emit_set(p, loop, result, l.lane, to_kernel(p, m.value, &a));
+		body = emit_if(p, body, ir_unary(IR_NOT, inside));
+	}
+	loop = emit_unrolled_each(p, body, v, width, &l.lane);
 	emit_set(p, loop, result, l.lane, to_kernel(p, value, &a));
 	emit_store_vector(p, &k->body, s->out, element, result, width)->once = stored_past_caches(p, s, site->t);
 	kernel_needs(k, whole_multiple(p, s->out->dim[inner], width));
