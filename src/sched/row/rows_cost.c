@@ -98,7 +98,7 @@ struct apart {
 	const struct rows_stage *st;
 	const struct sched_target *t;
 	double points, bytes;
-	bool along;
+	bool along, within; /* a vector along the row; an element that depends on the place along the row's own axes */
 };
 
 /* Adds loads other than the rows: contiguous ones, such as weights, or those of single elements. */
@@ -107,10 +107,12 @@ static void add_apart(void *user, expr e)
 	struct apart *a = user;
 	if (e->op != IR_LOAD || rows_cached_of(a->r, a->st, e) >= 0 || rows_value_of(a->r, a->st, e) >= 0)
 		return;
-	if (rows_runs_along(a->r, a->st, e))
+	if (rows_runs_along(a->r, a->st, e)) {
 		a->along = true;
-	else
-		a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
+		return;
+	}
+	a->within |= !rows_is_of_row(a->r, a->st, e);
+	a->bytes += about_bytes_loaded(a->r->p, e, a->st->rank - 1, a->points, a->t);
 }
 
 /* Slowdown factor by access width in bytes and number of tensors. Measured on an H100, from memory: 8 bytes are as fast
@@ -232,7 +234,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double cluster = runs.blocks; /* of a row; from here on each has a row of its own */
 	double processors = target_in_clusters(t, (int)cluster);
 	double count = (double)about(r.count, t) * cluster, length = (double)about(r.length, t) / cluster, bytes = 0,
-	       each = 0, work = 0, known_axes = 0;
+	       each = 0, work = 0, axes = 0 /* of maps */;
 	bool weights = false, streamed = r.cached == 0;
 	for (int i = 0; i < r.cached; i++) {
 		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
@@ -255,10 +257,10 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
 		ir_walk(st->value, add_apart, &apart);
 		bytes += apart.bytes;
-		if (apart.bytes > 0 && (st->kind == ROWS_REDUCE || (st->kind == ROWS_MAP && has_open_axes(st))))
+		if (apart.within && (st->kind == ROWS_REDUCE || (st->kind == ROWS_MAP && has_open_axes(st))))
 			work += points * OF_AXIS * inner_axes(st);
-		else if (apart.bytes > 0 && st->kind == ROWS_MAP)
-			known_axes += points * inner_axes(st);
+		if (apart.within && st->kind == ROWS_MAP)
+			axes += points * inner_axes(st);
 		weights |= apart.along;
 	}
 	int shared = steps ? runs.shared : 0, held = steps - shared;
@@ -347,8 +349,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	double alone = bytes / (fmin(blocks, processors) * cost_alone_rate(t));
 	/* A scale and a bias of each channel hide behind the loads of many rows only: measured for 1 to 32 rows. */
 	if (cluster > 1 || lone)
-		time += known_axes * (cluster > 1 ? 16 : 10) * processors / fmin(blocks, processors) /
-		        cost_mixed_rate(t);
+		time += axes * (cluster > 1 ? 16 : 10) * processors / fmin(blocks, processors) / cost_mixed_rate(t);
 	if (cluster > 1)
 		time = fmax(time, alone) * of_cluster(cluster, waves, blocks / processors, blocks_here, threads);
 	else if (lone && lanes > WARP)
