@@ -371,7 +371,7 @@ TPAT_FN void attention_copy(shared_tile<T, KEYS, WIDTH> &tile, const T *from, In
 		if (all % THREADS == 0 || piece < all) {
 			const int r = piece / pieces, c = piece % pieces * VECTOR;
 			const auto place = c < SIZE ? at(first + r, (Index)c) : (Index)-1;
-			copy_async<2 * VECTOR>(tile.element(r, c), from + (place < 0 ? 0 : place), place >= 0);
+			copy_async_at<2 * VECTOR>(tile.element(r, c), from, place);
 		}
 	}
 }

@@ -38,8 +38,7 @@ TPAT_FN void attention_wide_copy(const T *from, const Piece &piece, const At &at
 		const int n = i * THREADS + block_thread();
 		if (all % THREADS == 0 || n < all) {
 			const int row = n / pieces, column = n % pieces * 8;
-			const auto place = at(row, column);
-			copy_async<16>(piece(row, column), from + (place < 0 ? 0 : place), place >= 0);
+			copy_async_at<16>(piece(row, column), from, at(row, column));
 		}
 	}
 }

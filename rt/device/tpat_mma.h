@@ -370,6 +370,29 @@ template <int BYTES> TPAT_FN void copy_async(void *shared, const void *global, b
 #endif
 }
 
+/* Copies from `place` in `from`, or zeros if it is negative. The sign alone is the copy's predicate, and an address
+ * that is not read need only be aligned: selecting another one would take more instructions than the copy. */
+template <int BYTES, class T, class Place> TPAT_FN void copy_async_at(void *shared, const T *from, Place place)
+{
+#if TPAT_ARCH >= 800
+	const int elements = BYTES / (int)sizeof(T), sign = sizeof place > 4 ? (int)((i64)place >> 32) : (int)place;
+	const u32 at = shared_address(shared);
+	const T *global = from + (elements > 1 ? place & -elements : place);
+	if constexpr (BYTES == 16)
+		asm volatile("{ .reg .pred p; .reg .u32 n; setp.ge.s32 p, %2, 0; selp.u32 n, 16, 0, p; "
+		             "cp.async.cg.shared.global [%0], [%1], 16, n; }" ::"r"(at),
+		             "l"(global), "r"(sign)
+		             : "memory");
+	else
+		asm volatile("{ .reg .pred p; .reg .u32 n; setp.ge.s32 p, %2, 0; selp.u32 n, %3, 0, p; "
+		             "cp.async.ca.shared.global [%0], [%1], %3, n; }" ::"r"(at),
+		             "l"(global), "r"(sign), "n"(BYTES)
+		             : "memory");
+#else
+	copy_async<BYTES>(shared, from + (place < 0 ? 0 : place), place >= 0);
+#endif
+}
+
 TPAT_FN void copy_commit()
 {
 #ifdef TPAT_EMULATOR
@@ -390,6 +413,34 @@ template <int N> TPAT_FN void copy_wait()
 
 /* ---- Tiles from tensors, by the THREADS threads of a block ------------------------------------------------------- */
 
+/* This thread's number in a block of THREADS, which the compiler then knows to be in bounds. */
+template <int THREADS> TPAT_FN int thread_of()
+{
+	const int thread = block_thread();
+	__builtin_assume(thread >= 0 && thread < THREADS);
+	return thread;
+}
+
+/* Element number i * THREADS + thread of lines of LENGTH elements, for this thread: its line, and its place there. What
+ * depends on i is a constant, wherever THREADS and LENGTH divide each other. */
+template <int THREADS, int LENGTH> struct line_place {
+	int line, at;
+	TPAT_FN line_place(int i)
+	{
+		const int thread = thread_of<THREADS>();
+		if constexpr (THREADS % LENGTH == 0) {
+			line = i * (THREADS / LENGTH) + thread / LENGTH;
+			at = thread % LENGTH;
+		} else if constexpr (LENGTH % THREADS == 0) {
+			line = i / (LENGTH / THREADS);
+			at = i % (LENGTH / THREADS) * THREADS + thread;
+		} else {
+			line = (i * THREADS + thread) / LENGTH;
+			at = (i * THREADS + thread) % LENGTH;
+		}
+	}
+};
+
 /* Copies a tile. at(row, column) returns an element's position in `from`, or a negative number for zero. Each 16 bytes
  * of a tile are contiguous there, too, and aligned to 16 bytes. The tile's first element is at(row, column). */
 template <int THREADS, class T, int ROWS, int COLUMNS, tile_places P, class Y, class X, class At>
@@ -398,12 +449,10 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 	const int all = ROWS * tile.pieces;
 #pragma unroll
 	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
-		const int piece = i * THREADS + block_thread();
-		if (all % THREADS == 0 || piece < all) {
-			const int r = piece / tile.pieces, c = piece % tile.pieces * tile.piece_elements;
-			const auto place = at(row + r, column + c);
-			copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
-		}
+		const line_place<THREADS, shared_tile<T, ROWS, COLUMNS, P>::pieces> piece(i);
+		const int r = piece.line, c = piece.at * tile.piece_elements;
+		if (all % THREADS == 0 || r < ROWS)
+			copy_async_at<16>(tile.piece(r, c), from, at(row + r, column + c));
 	}
 }
 
@@ -418,14 +467,14 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 		filled[e] = fill;
 #pragma unroll
 	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
-		const int piece = i * THREADS + block_thread();
-		if (all % THREADS == 0 || piece < all) {
-			const int r = piece / tile.pieces, c = piece % tile.pieces * tile.piece_elements;
+		const line_place<THREADS, shared_tile<T, ROWS, COLUMNS, P>::pieces> piece(i);
+		const int r = piece.line, c = piece.at * tile.piece_elements;
+		if (all % THREADS == 0 || r < ROWS) {
 			const auto place = at(row + r, column + c);
 			if (place == -2)
 				store(tile.piece(r, c), filled);
 			else
-				copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
+				copy_async_at<16>(tile.piece(r, c), from, place);
 		}
 	}
 }
@@ -438,37 +487,35 @@ TPAT_FN void tile_copy_elements(shared_tile<T, ROWS, COLUMNS, P> &tile, const T 
 	const int all = ROWS * COLUMNS;
 #pragma unroll
 	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
-		const int element = i * THREADS + block_thread();
-		if (all % THREADS == 0 || element < all) {
-			const int r = ALONG ? element / COLUMNS : element % ROWS;
-			const int c = ALONG ? element % COLUMNS : element / ROWS;
-			const auto place = at(row + r, column + c);
-			copy_async<(int)sizeof(T)>(tile.element(r, c), from + (place < 0 ? 0 : place), place >= 0);
-		}
+		const line_place<THREADS, ALONG ? COLUMNS : ROWS> element(i);
+		const int r = ALONG ? element.line : element.at, c = ALONG ? element.at : element.line;
+		if (all % THREADS == 0 || element.line < (ALONG ? ROWS : COLUMNS))
+			copy_async_at<(int)sizeof(T)>(tile.element(r, c), from, at(row + r, column + c));
 	}
 }
 
-/* Returns inside ? *p : 0, an element of 1 or 2 bytes. There is no branch, so that a thread's loads are in flight
- * together. */
-template <class T> TPAT_FN T load_element(const T *p, bool inside)
+/* Returns the element of 1 or 2 bytes at `place` in `from`, or 0 if that is negative. There is no branch, so that a
+ * thread's loads are in flight together; as in copy_async_at(), the sign alone is the load's predicate. */
+template <class T, class Place> TPAT_FN T load_element_at(const T *from, Place place)
 {
 	static_assert(sizeof(T) <= 2, "1 or 2 bytes");
 	T v[1];
 #if TPAT_ARCH
-	u16 bits;
+	const int sign = sizeof place > 4 ? (int)((i64)place >> 32) : (int)place;
+	u32 bits;
 	if constexpr (sizeof(T) == 1)
-		asm volatile("{ .reg .pred p; .reg .u64 t; cvta.to.global.u64 t, %1; setp.ne.s32 p, %2, 0; mov.u16 %0, "
+		asm volatile("{ .reg .pred p; .reg .u64 t; cvta.to.global.u64 t, %1; setp.ge.s32 p, %2, 0; mov.u32 %0, "
 		             "0; @p ld.global.u8 %0, [t]; }"
-		             : "=h"(bits)
-		             : "l"(p), "r"((int)inside));
+		             : "=r"(bits)
+		             : "l"(from + place), "r"(sign));
 	else
-		asm volatile("{ .reg .pred p; .reg .u64 t; cvta.to.global.u64 t, %1; setp.ne.s32 p, %2, 0; mov.u16 %0, "
+		asm volatile("{ .reg .pred p; .reg .u64 t; cvta.to.global.u64 t, %1; setp.ge.s32 p, %2, 0; mov.u32 %0, "
 		             "0; @p ld.global.u16 %0, [t]; }"
-		             : "=h"(bits)
-		             : "l"(p), "r"((int)inside));
+		             : "=r"(bits)
+		             : "l"(from + place), "r"(sign));
 	memcpy(v, &bits, sizeof v);
 #else
-	load_if(v, p, inside);
+	load_if(v, from + (place < 0 ? 0 : place), place >= 0);
 #endif
 	return v[0];
 }
@@ -481,10 +528,13 @@ template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_g
 	static constexpr int count = (all + THREADS - 1) / THREADS;
 	T next[count][elements];
 
-	TPAT_FN static int row_of(int piece) { return ALONG ? piece / tile_type::pieces : piece % ROWS; }
-	TPAT_FN static int column_of(int piece)
+	typedef line_place<THREADS, ALONG ? tile_type::pieces : ROWS> piece_type;
+
+	TPAT_FN static int row_of(const piece_type &piece) { return ALONG ? piece.line : piece.at; }
+	TPAT_FN static int column_of(const piece_type &piece) { return (ALONG ? piece.at : piece.line) * elements; }
+	TPAT_FN static bool is_inside(const piece_type &piece)
 	{
-		return (ALONG ? piece % tile_type::pieces : piece / ROWS) * elements;
+		return all % THREADS == 0 || piece.line < (ALONG ? ROWS : tile_type::pieces);
 	}
 
 	/* Fetches the values that value(row, column) returns. */
@@ -492,8 +542,8 @@ template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_g
 	{
 #pragma unroll
 		for (int i = 0; i < count; i++) {
-			const int piece = i * THREADS + block_thread();
-			if (all % THREADS == 0 || piece < all)
+			const piece_type piece(i);
+			if (is_inside(piece))
 #pragma unroll
 				for (int e = 0; e < elements; e++)
 					next[i][e] = value(row + row_of(piece), column + column_of(piece) + e);
@@ -503,10 +553,7 @@ template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_g
 	/* Fetches elements of a tensor; at() is as for tile_copy(). */
 	template <class Y, class X, class At> TPAT_FN void fetch_from(const T *from, Y row, X column, const At &at)
 	{
-		fetch(row, column, [&](Y r, X c) {
-			const auto place = at(r, c);
-			return load_element(from + (place < 0 ? 0 : place), place >= 0);
-		});
+		fetch(row, column, [&](Y r, X c) { return load_element_at(from, at(r, c)); });
 	}
 
 	/* The same, with `fill` where at() returns -2. */
@@ -515,7 +562,7 @@ template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_g
 	{
 		fetch(row, column, [&](Y r, X c) {
 			const auto place = at(r, c);
-			const T v = load_element(from + (place < 0 ? 0 : place), place >= 0);
+			const T v = load_element_at(from, place);
 			return place == -2 ? fill : v;
 		});
 	}
@@ -524,8 +571,8 @@ template <int THREADS, class T, int ROWS, int COLUMNS, bool ALONG> struct tile_g
 	{
 #pragma unroll
 		for (int i = 0; i < count; i++) {
-			const int piece = i * THREADS + block_thread();
-			if (all % THREADS == 0 || piece < all)
+			const piece_type piece(i);
+			if (is_inside(piece))
 				store(tile.piece(row_of(piece), column_of(piece)), next[i]);
 		}
 	}

@@ -142,7 +142,7 @@ static bool find_operands(struct contract *c, bool computed)
 
 bool contract_lies_apart(const struct contract *c, int side, enum contract_way way)
 {
-	return c->plain && side && way != CONTRACT_TURNED;
+	return c->plain && way != CONTRACT_TURNED && (side || way == CONTRACT_GATHER);
 }
 
 int contract_element_bytes(const struct contract *c)

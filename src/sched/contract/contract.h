@@ -131,6 +131,8 @@ double contract_copy_time(double bytes, const struct sched_target *t);
 double contract_pack_time(const struct contract *c, const struct sched_target *t);
 /* Estimated clocks in which a block's threads compute the addresses of a step's 16-byte copies. */
 double contract_copy_clocks(const struct contract *c, const struct contract_shape *k);
+/* The same for elements of one operand that are gathered one by one. */
+double contract_gather_clocks(const struct contract *c, const struct contract_shape *k, int side);
 /* Clocks in which one multiprocessor makes the results of a tile's sums and stores them (contract_store.c). */
 double contract_store_clocks(const struct contract *c, const struct contract_shape *k, const struct sched_target *t);
 /* True if the results need memory besides the sums, other than constants. */

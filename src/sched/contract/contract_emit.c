@@ -11,7 +11,8 @@ struct contract_shape contract_shape(const struct contract *c, const struct sche
 	int bytes = 0;
 	for (int side = 0; side < 2; side++) {
 		int row = s.depth * contract_element_bytes(c);
-		if (contract_lies_apart(c, side, c->side[side].way))
+		bool gathers = !ir_is_int(c->side[side].fits, 1); /* the kernel for other extents */
+		if (contract_lies_apart(c, side, gathers ? CONTRACT_GATHER : c->side[side].way))
 			row += APART_BYTES;
 		bytes += (side ? s.columns : s.rows) * row;
 	}

@@ -39,7 +39,7 @@ struct ir_variable *contract_tiles_new(const struct contract_kernel *k, int side
 	struct ir_template of = IR_OF(IR_TYPE(t), IR_NUMBER(turned ? depth : outer), IR_NUMBER(turned ? outer : depth));
 	if (k->wide)
 		of = IR_OF(IR_TYPE(t), IR_NUMBER(outer), IR_TRUTH(turned));
-	else if (k->c->plain && contract_way_of(k, side) != CONTRACT_GATHER) /* row pieces are not swizzled */
+	else if (k->c->plain && !contract_through_registers(k, side)) /* row pieces are not swizzled */
 		of.at[of.n++] =
 		        apart ? (struct ir_of_arg)IR_WORD(TILE_APART) : (struct ir_of_arg)IR_WORD(TILE_STRAIGHT);
 	struct ir_variable *v = ir_object_new(k->p->pool, k->wide ? &device_wide_tile : &device_shared_tile, of,
@@ -250,4 +250,27 @@ double contract_copy_clocks(const struct contract *c, const struct contract_shap
 		instructions += copies * (window ? WINDOW : OTHER);
 	}
 	return instructions / LANES;
+}
+
+/* The divisions from a position over the reduced axes to the axes: by a power of two they are shifts. */
+static int divisions_of(const struct contract *c)
+{
+	int n = 0, outermost = 0;
+	while (outermost < c->s->space_rank - 1 && ir_is_int(c->s->space[c->order[outermost]], 1))
+		outermost++;
+	for (int i = outermost + 1; i < c->s->space_rank; i++) {
+		int64_t extent;
+		n += !ir_const_int(c->s->space[c->order[i]], &extent) || (extent & (extent - 1)) != 0;
+	}
+	return n;
+}
+
+double contract_gather_clocks(const struct contract *c, const struct contract_shape *k, int side)
+{
+	/* Instructions an element, as trials of 12 products and convolutions on an H200 have them: a copy of its own,
+	 * without and with a window's conditions; loaded and stored; for each division. */
+	enum { LANES = 128, COPY = 9, WINDOW = 25, LOAD = 14, DIVISION = 5 };
+	int instructions = !c->plain ? LOAD : contract_condition_of(&c->side[side]) ? WINDOW : COPY;
+	instructions += DIVISION * divisions_of(c);
+	return (double)(side ? k->columns : k->rows) * k->depth * instructions / LANES;
 }

@@ -186,16 +186,18 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (c.plain)
 		multiply = (double)k.rows * k.columns * k.depth / t->fma[c.side[0].type];
 	double feed = warps * (k.warp_rows + k.warp_columns) * k.depth * size / cost_table(t)->shared_bytes;
-	double gathered = 0;
-	if (c.side[0].way == CONTRACT_GATHER || !about_holds(c.side[0].fits, t))
-		gathered += k.rows;
-	if (c.side[1].way == CONTRACT_GATHER || !about_holds(c.side[1].fits, t))
-		gathered += k.columns;
-	double gather = gathered * k.depth * 40 / 128; /* computing addresses, as measured on an H100 */
+	bool gathers[2];
+	double gather = 0;
+	for (int side = 0; side < 2; side++) {
+		gathers[side] = c.side[side].way == CONTRACT_GATHER || !about_holds(c.side[side].fits, t);
+		if (gathers[side])
+			gather += contract_gather_clocks(&c, &k, side);
+	}
+	bool gathered = gathers[0] || gathers[1];
 	/* Elements of less than 4 bytes come through registers, one tile at a time. */
-	double ahead = gathered > 0 && !c.plain ? 1 : k.slots - 1;
+	double ahead = gathered && !c.plain ? 1 : k.slots - 1;
 	double step = most(multiply, feed) * (c.plain ? 1 : 1.1) + gather + 40;
-	if (gathered == 0)
+	if (!gathered)
 		step += contract_copy_clocks(&c, &k);
 
 	double registers = 80.0 + (double)k.warp_rows * k.warp_columns / 32 + (k.warp_rows + k.warp_columns) / 4.0;
@@ -208,7 +210,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (!target_has(t, TARGET_COPY_ASYNC)) /* a block waits for its tiles while others multiply */
 		together = most(step * here, step + latency);
 	double tile_bytes = (k.rows + k.columns) * k.depth * size;
-	if (gathered == 0) /* a multiprocessor's share of the cache's rate */
+	if (!gathered) /* a multiprocessor's share of the cache's rate */
 		together = most(together, here * tile_bytes * t->clock_ghz / cost_alone_rate(t));
 	enum { WAIT = 1000 /* ns; measured on an H200 for a residual of 784x768 f16 */ };
 	double store = contract_store_clocks(&c, &k, t) + (!c.plain && contract_results_wait(&c) ? WAIT * clock : 0);
@@ -216,7 +218,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	if (c.plain) { /* warps hide each other's latency, so few warps leave gaps, as do few sums per lane */
 		double share = ceil(blocks / t->processors), busy = least(share, here) * warps;
 		double lane = k.rows * k.columns / (k.threads * 64.0);
-		double gaps = (1 + 2 / busy) * (lane < 1 || gathered > 0 ? 0.95 + 0.04 / lane : 0.93);
+		double gaps = (1 + 2 / busy) * (lane < 1 || gathered ? 0.95 + 0.04 / lane : 0.93);
 		gaps *= k.threads > 128 ? 1.05 : 1; /* more warps wait at barriers; all as measured on an H200 */
 		double arrival = target_has(t, TARGET_COPY_ASYNC) ? latency / ahead : step + latency;
 		time = (share * steps * most(step * gaps, arrival / here) + PLAIN_START + store) / clock;
