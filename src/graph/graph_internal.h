@@ -107,11 +107,11 @@ const char *graph_dim_name(const Onnx__TensorShapeProto__Dimension *d);
 expr graph_symbol_fresh(struct graph *g);
 /* True if the tensor of this value is small enough to be part of a program. */
 bool graph_is_small(const struct graph_value *v);
-/* An integer constant too large for that whose elements along its only long axis are first + i * step
- * (graph_progression.c). Returns false for other values. */
+/* An integer constant whose elements along its only long axis are first + i / repeats % period * step
+ * (graph_progression.c). Returns false for other values, and for small ones whose elements all differ. */
 struct graph_progression {
 	int axis;
-	int64_t first, step;
+	int64_t first, step, repeats, period;
 };
 bool graph_progression_of(struct graph *g, struct graph_value *v, struct graph_progression *out);
 

@@ -169,7 +169,7 @@ static int add_input(struct region_build *b, struct graph_value *v)
 	return note_finite(b, inner, v);
 }
 
-/* out[i...] = first + step * i */
+/* out[i...] = first + i / repeats % period * step */
 static void add_progression(struct region_build *b, struct graph_value *v, const struct graph_progression *x,
                             const struct tensor *t)
 {
@@ -180,7 +180,9 @@ static void add_progression(struct region_build *b, struct graph_value *v, const
 	for (int k = 0; k < v->rank; k++)
 		dim[k] = ir_index(p->pool, t->dim[k]);
 	s = ir_stage_new(p, IR_MAP, ir_buffer_new(p, region_edge_name(b, v), v->type, v->rank, dim, IR_TEMP));
-	s->value = ir_binary(IR_MUL, ir_axis(p->pool, x->axis, dim[x->axis]), ir_index(p->pool, x->step));
+	s->value = ir_binary(IR_FLOORDIV, ir_axis(p->pool, x->axis, dim[x->axis]), ir_index(p->pool, x->repeats));
+	s->value = ir_binary(IR_MOD, s->value, ir_index(p->pool, x->period));
+	s->value = ir_binary(IR_MUL, s->value, ir_index(p->pool, x->step));
 	s->value = ir_cast(ir_binary(IR_ADD, s->value, ir_index(p->pool, x->first)), v->type);
 	if (tensor_count(t) <= GRAPH_DATA_MAX)
 		s->out->data = t;

@@ -1,8 +1,8 @@
 """Patterns that one plugin fuses, in many spellings: residual and norm, bias, GELU and product, masked softmax, a convolution
 between dequantise and quantise, SwiGLU, rotary embedding, decoding of a detector's boxes, an integer product between dynamic
-quantise and rescale, a product of 8-bit floats, attention with folded heads or relative positions. Each case is drawn by a
-seed. Its small form has inputs and results, computed here in float64. Its large form has a model's sizes, sometimes odd ones,
-and the plan for an H100 must have at most two kernels (PRODUCTS tells the exceptions).
+quantise and rescale, a product of 8-bit floats, attention with folded heads, relative positions or shared keys. Each case is
+drawn by a seed. Its small form has inputs and results, computed here in float64. Its large form has a model's sizes, sometimes
+odd ones, and the plan for an H100 must have at most two kernels (PRODUCTS tells the exceptions).
 
     fused.py FOLDER SEED COUNT            writes COUNT small cases and a quarter as many of attention, their index, and large/
                                           with an index for bench/plans
@@ -478,13 +478,31 @@ def relative_attention(g):
     return attended(g, *parts, bias)
 
 
+def shared_keys(g):
+    """Query heads that share keys and values, which are repeated for each of them."""
+    n, kv, group, keys, size = extents(g, (1, 3, 1), (4, 8, 1), (2, 4, 1), (64, 200, 8), (8, 16, 8))
+    kv, size, rows = max(kv, 4), size // 8 * 8, g.rng.choice((1, 40))
+    q = g.input([n, kv * group, rows, size])
+    q = g.reshape(q[0], n * kv * group, rows, size), q[1].reshape(-1, rows, size)
+    how, parts = g.pick("repeated by", "Gather", "Expand"), []
+    for _ in range(2):
+        x, value = g.input([n, kv, keys, size])
+        if how == "Gather":
+            x = g.node("Gather", x, g.ints(*np.repeat(np.arange(kv), group)), axis=1)
+        else:
+            x = g.node("Expand", g.axes("Unsqueeze", x, 2), g.ints(n, kv, group, keys, size))
+        x = g.reshape(x, n * kv * group, keys, size)
+        parts.append((x, value.repeat(group, 1).reshape(-1, keys, size)))
+    return attended(g, q, *parts)
+
+
 PATTERNS = (residual_norm, whole_tensor, gelu_product, masked_softmax, swiglu, rotary, yolo, quantized_conv, dynamic_product, float8_product)
-ATTENTION = folded_attention, relative_attention
+ATTENTION = folded_attention, relative_attention, shared_keys
 # Of a product only its parts count: sums of its shares, and copies that align operands, are launched where the estimate says that
 # they pay. Quantised 8-bit floats are stored, and weights transposed. A dynamic scale needs all of the tensor before its first
 # element is quantised.
 PRODUCTS = {"gelu_product": 2, "quantized_conv": 1, "dynamic_product": 3, "float8_product": 3, "folded_attention": 1,
-            "relative_attention": 3}
+            "relative_attention": 3, "shared_keys": 1}
 
 
 def draw(seed, pattern, large):
