@@ -28,14 +28,6 @@ template <int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES> s
 	}
 };
 
-template <class T, class I> TPAT_FN u32 patch_bits(const T *from, I at)
-{
-	u32 bits = 0;
-	if (at >= 0)
-		bits = from[at].bits;
-	return bits;
-}
-
 /* Fills the weights with zeros, also of rows that do not exist, and computes `place`. */
 template <int WARPS, int TAPS_X, int APART_Y, int APART_X, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS,
           int CLASSES>
@@ -50,13 +42,31 @@ TPAT_FN void patch_begin(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m)
 	}
 }
 
+/* Number n of the words of the patch that a thread copies. Threads stay in their columns if at least three in four have
+ * one: what depends on the column is then computed once. */
+template <int THREADS, int PAIRS, int LINES, int COLUMNS> struct patch_place {
+	static constexpr int lines = THREADS / COLUMNS;
+	static constexpr bool stays = 4 * lines * COLUMNS >= 3 * THREADS;
+	static constexpr int words =
+	        stays ? (PAIRS * LINES + lines - 1) / lines : (PAIRS * LINES * COLUMNS + THREADS - 1) / THREADS;
+	int pair, line, column; /* pair PAIRS or above: there is no such word */
+
+	TPAT_FN patch_place(int n)
+	{
+		const u32 at = (stays ? 0 : n * THREADS) + thread_of<THREADS>(),
+		          row = (stays ? n * lines : 0) + at / COLUMNS;
+		column = (int)(at % COLUMNS);
+		line = (int)(row % LINES);
+		pair = stays && at >= lines * COLUMNS ? PAIRS : (int)(row / LINES);
+	}
+};
+
 /* A thread copies its words of the patch and of the weights in `rounds`: in each it issues all loads before it waits
  * for the first one. */
-template <int IMAGE, int WEIGHTS, int THREADS> struct patch_rounds {
-	static constexpr int image_words = (IMAGE + THREADS - 1) / THREADS,
-	                     weights_words = (WEIGHTS + THREADS - 1) / THREADS,
-	                     rounds = (image_words + weights_words + 11) / 12,
-	                     image = (image_words + rounds - 1) / rounds,
+template <int IMAGE_WORDS, int WEIGHTS, int THREADS> struct patch_rounds {
+	static constexpr int weights_words = (WEIGHTS + THREADS - 1) / THREADS,
+	                     rounds = (IMAGE_WORDS + weights_words + 11) / 12,
+	                     image = (IMAGE_WORDS + rounds - 1) / rounds,
 	                     weights = (weights_words + rounds - 1) / rounds;
 };
 template <int N> struct patch_words {
@@ -64,7 +74,7 @@ template <int N> struct patch_words {
 	TPAT_FN u32 of(int i) const { return low[i] | high[i] << 16; }
 };
 
-/* Loads the words of the patch from number `from` on, channels `channel` and following; stores them. */
+/* Loads a thread's words of the patch from number `from` on, channels `channel` and following; stores them. */
 template <int WARPS, int N, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES, class T, class I,
           class At>
 TPAT_FN void patch_fetch(patch_words<N> &to, const patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &, const T *image,
@@ -72,11 +82,11 @@ TPAT_FN void patch_fetch(patch_words<N> &to, const patch<PAIRS, TILES, TAPS, LIN
 {
 #pragma unroll
 	for (int i = 0; i < N; i++) {
-		const int word = from + i * 32 * WARPS + block_thread(), line = word / COLUMNS % LINES,
-		          pair = word / (COLUMNS * LINES), column = word % COLUMNS;
-		const I first = channel + 2 * pair;
-		to.low[i] = pair < PAIRS ? patch_bits(image, image_at(first, (I)line, (I)column)) : 0;
-		to.high[i] = pair < PAIRS ? patch_bits(image, image_at(first + 1, (I)line, (I)column)) : 0;
+		const patch_place<32 * WARPS, PAIRS, LINES, COLUMNS> word(from + i);
+		const I first = channel + 2 * word.pair, line = word.line, column = word.column;
+		const I low = image_at(first, line, column), high = image_at(first + 1, line, column);
+		to.low[i] = load_element_at(image, word.pair < PAIRS ? low : -1).bits;
+		to.high[i] = load_element_at(image, word.pair < PAIRS ? high : -1).bits;
 	}
 }
 template <int WARPS, int N, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
@@ -84,10 +94,10 @@ TPAT_FN void patch_put(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m, in
 {
 #pragma unroll
 	for (int i = 0; i < N; i++) {
-		const int word = from + i * 32 * WARPS + block_thread(), line = word / COLUMNS % LINES,
-		          pair = word / (COLUMNS * LINES), column = word % COLUMNS;
-		if (pair < PAIRS)
-			m.image[pair * m.pair_words + line * m.line_words + m.column_word(column)] = words.of(i);
+		const patch_place<32 * WARPS, PAIRS, LINES, COLUMNS> word(from + i);
+		if (word.pair < PAIRS)
+			m.image[word.pair * m.pair_words + word.line * m.line_words + m.column_word(word.column)] =
+			        words.of(i);
 	}
 }
 
@@ -99,10 +109,11 @@ TPAT_FN void patch_fetch_weights(patch_words<N> &to, const patch<PAIRS, TILES, T
 {
 #pragma unroll
 	for (int i = 0; i < N; i++) {
-		const int all = from + i * 32 * WARPS + block_thread(), r = all / m.words, tap = all % TAPS;
-		const I first = channel + 2 * (all / TAPS % PAIRS);
-		to.low[i] = r < rows ? patch_bits(weights, weight_at(row + r, first, (I)tap)) : 0;
-		to.high[i] = r < rows ? patch_bits(weights, weight_at(row + r, first + 1, (I)tap)) : 0;
+		const u32 all = (from + i) * 32 * WARPS + thread_of<32 * WARPS>();
+		const int r = (int)(all / m.words), tap = (int)(all % TAPS);
+		const I first = channel + 2 * (I)(all / TAPS % PAIRS);
+		to.low[i] = load_element_at(weights, r < rows ? weight_at(row + r, first, (I)tap) : -1).bits;
+		to.high[i] = load_element_at(weights, r < rows ? weight_at(row + r, first + 1, (I)tap) : -1).bits;
 	}
 }
 template <int WARPS, int N, int PAIRS, int TILES, int TAPS, int LINES, int COLUMNS, int CLASSES>
@@ -112,8 +123,8 @@ TPAT_FN void patch_put_weights(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES
 	u32 *const to = (u32 *)m.weights;
 #pragma unroll
 	for (int i = 0; i < N; i++) {
-		const int all = from + i * 32 * WARPS + block_thread(), r = all / m.words,
-		          word = all % TAPS * PAIRS + all / TAPS % PAIRS;
+		const u32 all = (from + i) * 32 * WARPS + thread_of<32 * WARPS>();
+		const int r = (int)(all / m.words), word = (int)(all % TAPS * PAIRS + all / TAPS % PAIRS);
 		const int lane = r % 8 * 4 + word % 4, at = r / 8 % 2 + word / 4 % 2 * 2;
 		if (r < rows)
 			to[((word / 8 * TILES + r / 16) * 32 + lane) * 4 + at] = words.of(i);
@@ -143,17 +154,18 @@ TPAT_FN void patch_product(patch<PAIRS, TILES, TAPS, LINES, COLUMNS, CLASSES> &m
 		first[i] = line * STEP_Y * m.line_words + column;
 	}
 	const int mine = (int)(rows - row < 16 * TILES ? rows - row : 16 * TILES); /* rows */
-	using each = patch_rounds<PAIRS * LINES * COLUMNS, 16 * TILES * PAIRS * TAPS, 32 * WARPS>;
+	using each = patch_rounds<patch_place<32 * WARPS, PAIRS, LINES, COLUMNS>::words, 16 * TILES * PAIRS * TAPS,
+	                          32 * WARPS>;
 	patch_words<each::image> image_words;
 	patch_words<each::weights> weights_words;
 	const auto fetch = [&](int round, I channel) {
-		patch_fetch<WARPS>(image_words, m, image, round * each::image * 32 * WARPS, channel, image_at);
-		patch_fetch_weights<WARPS>(weights_words, m, weights, round * each::weights * 32 * WARPS, row, mine,
-		                           channel, weight_at);
+		patch_fetch<WARPS>(image_words, m, image, round * each::image, channel, image_at);
+		patch_fetch_weights<WARPS>(weights_words, m, weights, round * each::weights, row, mine, channel,
+		                           weight_at);
 	};
 	const auto put_words = [&](int round) {
-		patch_put<WARPS>(m, round * each::image * 32 * WARPS, image_words);
-		patch_put_weights<WARPS>(m, round * each::weights * 32 * WARPS, mine, weights_words);
+		patch_put<WARPS>(m, round * each::image, image_words);
+		patch_put_weights<WARPS>(m, round * each::weights, mine, weights_words);
 	};
 	fetch(0, 0);
 	patch_begin<WARPS, TAPS_X, APART_Y, APART_X>(m);
@@ -231,7 +243,7 @@ TPAT_FN void patch_copy(patch_plain<CHANNELS, ROWS, TAPS, LINES, COLUMNS, CLASSE
 	for (int i = block_thread(); i < places; i += THREADS) {
 		const int c = i / (LINES * m.words), line = i / m.words % LINES, word = i % m.words;
 		const I at = image_at(channel + c, (I)line, (I)m.column(word));
-		copy_async<4>(&m.image[slot][c][line][word], image + (at < 0 ? 0 : at), at >= 0);
+		copy_async_at<4>(&m.image[slot][c][line][word], image, at);
 	}
 #pragma unroll 4
 	for (int i = block_thread() / 32; i < eights * (ROWS / 4); i += THREADS / 32) {
@@ -239,7 +251,7 @@ TPAT_FN void patch_copy(patch_plain<CHANNELS, ROWS, TAPS, LINES, COLUMNS, CLASSE
 		if (all % 8 && w >= all)
 			continue;
 		const I at = weight_at(row + r, channel + w / TAPS, (I)(w % TAPS));
-		copy_async<4>(&m.weight[slot][w][r], weights + (at < 0 ? 0 : at), at >= 0);
+		copy_async_at<4>(&m.weight[slot][w][r], weights, at);
 	}
 	copy_commit();
 }

@@ -64,7 +64,9 @@ static struct rounds rounds_of(const struct patch *f, const struct sched_choice 
 {
 	enum { AT_ONCE = 12 };
 	const struct patch_shape s = shape_of(f, c);
-	int image = whole(c->param[2] * s.lines * s.columns, s.threads);
+	int together = s.threads / s.columns; /* lines; see patch_place of tpat_patch.h */
+	int image = 4 * together * s.columns >= 3 * s.threads ? whole(c->param[2] * s.lines, together)
+	                                                      : whole(c->param[2] * s.lines * s.columns, s.threads);
 	int weights = whole(s.rows * c->param[2] * (int)patch_taps(f), s.threads);
 	int n = whole(image + weights, AT_ONCE);
 	return (struct rounds){ n, whole(image, n), whole(weights, n) };
@@ -135,9 +137,10 @@ static void apply(struct ir_plan *plan, const struct sched_site *site, const str
 
 static double estimate(const struct sched_site *site, const struct sched_choice *choice)
 {
-	/* Clocks: start and end of a block; a round of loads. Instructions of a warp, as 96 trials on an H200 have
-	 * them: a word of the patch or of the weights for all lanes; a step; eight columns of it. */
-	enum { START = 200, ROUND = 2200, OF_WORD = 70, OF_WEIGHT = 60, OF_STEP = 1, OF_PIECE = 18 };
+	/* Clocks: start and end of a block; a round of loads. Instructions of a warp: a word of the patch or of the
+	 * weights for all lanes; a step; eight columns of it; a result. As trials of five convolutions on an H200 have
+	 * them, within 26 % in the root mean square. */
+	enum { START = 1500, ROUND = 2000, OF_WORD = 24, OF_WEIGHT = 55, OF_STEP = 1, OF_PIECE = 8, OF_RESULT = 20 };
 	const struct sched_target *t = site->t;
 	const struct patch *f = site->found;
 	const struct contract *c = &f->c;
@@ -156,6 +159,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double products = steps * warps * pieces * tiles_down;
 	double issue = words * OF_WORD + weights * OF_WEIGHT +
 	               steps * warps * (OF_STEP + tiles_down + pieces * OF_PIECE) + products;
+	double end = warps * pieces * tiles_down * 4 * OF_RESULT / t->schedulers; /* 4 results of a lane */
 	double reads = steps * warps * (2 + 4 * tiles_down + 2 * pieces) + 3 * words + 3 * weights;
 	double multiply = products * ROWS * COLUMNS * 16 / t->mma[c->side[0].type];
 	double busy = fmax(fmax(issue / t->schedulers, reads), multiply);
@@ -163,7 +167,7 @@ static double estimate(const struct sched_site *site, const struct sched_choice 
 	double here = target_resident(t, s.threads, registers_of(f, choice), s.bytes);
 	here = fmax(1, fmin(here, ceil(blocks / t->processors)));
 	double waves = fmax(1, blocks / (t->processors * here));
-	double time = (ceil(waves) * wait + waves * turns * busy * here + START) / clock;
+	double time = (ceil(waves) * wait + waves * (turns * busy + end) * here + START) / clock;
 
 	/* Bytes: a patch's edges come from the caches; 16 bytes of a row are stored at a time. */
 	double tiles = blocks * turns * (pairs * s.lines * s.columns * 4.0 + weights * 32 * 4), results = 0;
