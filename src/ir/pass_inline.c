@@ -558,8 +558,9 @@ static void inline_states(struct ir_program *p, struct ir_stage *s)
 static void cast_inside(struct ir_stage *s)
 {
 	for (int i = 0; i < 2 && ir_sums_products(s); i++) {
-		expr e[2] = { s->value->arg[0], s->value->arg[1] }, chosen = e[i]->arg[0];
-		if (e[i]->op != IR_CAST || chosen->op != IR_SELECT || !ir_is_zero(chosen->arg[2]))
+		expr e[2] = { s->value->arg[0], s->value->arg[1] };
+		expr chosen = e[i]->op == IR_CAST ? e[i]->arg[0] : NULL;
+		if (!chosen || chosen->op != IR_SELECT || !ir_is_zero(chosen->arg[2]))
 			continue;
 		e[i] = ir_select(chosen->arg[0], ir_cast(chosen->arg[1], e[i]->type),
 		                 ir_cast(chosen->arg[2], e[i]->type));
