@@ -155,11 +155,13 @@ static bool width_fits(const struct planes *f, int width)
 
 static int candidates(const struct sched_site *site, struct sched_choice *out)
 {
+	enum { OF_LOADS = 2 };
 	int n = 0;
 	struct planes f = *(const struct planes *)site->found;
 	int bits = type_info(f.s->out->type)->bits;
-	for (int width = MAX_WIDTH; width >= 1; width /= 2)
-		for (int planes = MAX_PLANES; planes >= 2; planes--)
+	/* Where only loads are shared, few choices matter: the widest vectors, and as many planes as they allow. */
+	for (int width = MAX_WIDTH; width >= 1 && !(f.loads && n); width /= 2)
+		for (int planes = MAX_PLANES; planes >= 2 && !(f.loads && n == OF_LOADS); planes--)
 			if (shares(&f, planes) && (width == 1 || width_fits(&f, width)) &&
 			    (f.loads ? width * planes * bits <= MOST_BYTES * 8 : width * planes <= MOST_ELEMENTS))
 				out[n++] = (struct sched_choice){ &sched_planes, { planes, width } };
