@@ -203,7 +203,7 @@ static void has_ways_for_odd_extents(struct arena *a)
 {
 	static const char text[] = "program product(a: f16[M,K], b: f16[K,N]) -> (y: f16[M,N])\n"
 	                           "  y: f16[M,N] = sum (i, j | r<K) f32(a[i, r]) * f32(b[r, j]) then f16(it)\n";
-	static const int64_t extent[3][3] = { { 256, 2048, 8192 }, { 1024, 8192, 32768 }, { 16, 64, 256 } };
+	static const int64_t extent[3][3] = { { 256, 2048, 8192 }, { 1024, 2048, 4096 }, { 256, 2048, 4096 } };
 	struct ir_program *p = NULL;
 	struct err e = { 0 };
 	const struct ir_plan *plan;
@@ -214,18 +214,19 @@ static void has_ways_for_odd_extents(struct arena *a)
 	struct sched_points points = sched_points_of(&sched_default_target, symbol, value, 3, 3, 1, a);
 	struct sched_tactic best = sched_tactic_best(p, &points);
 	sched_plans(&plan, p, &points, &best, 1);
-	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2048, 8192, 64 } }), 0);
-	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2040, 8184, 72 } }), 0);
-	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2049, 8191, 63 } }), 2);
-	CHECK_INT(copies_at(plan, (struct product_at){ p, { 4099, 8190, 101 } }), 2);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2048, 2048, 2048 } }), 0);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2040, 2040, 2056 } }), 0);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 2049, 2047, 2047 } }), 2);
+	CHECK_INT(copies_at(plan, (struct product_at){ p, { 4099, 2046, 2017 } }), 2);
 }
 
 /* Between a profile's points other choices may be better than those of both. */
 static void has_points_between(struct arena *a)
 {
-	static const char text[] = "program product(a: f32[64,M,K], b: f32[64,K,N]) -> (y: f32[64,M,N])\n"
-	                           "  y: f32[64,M,N] = sum (i, j, k | r<K) a[i, j, r] * b[i, r, k]\n";
-	static const int64_t extent[3][3] = { { 8, 32, 64 }, { 34, 273, 546 }, { 47, 378, 756 } };
+	static const char text[] =
+	        "program product(a: f16[8,M,K], b: f16[8,K,N]) -> (y: f16[8,M,N])\n"
+	        "  y: f16[8,M,N] = sum (i, j, k | r<K) f32(a[i, j, r]) * f32(b[i, r, k]) then f16(it)\n";
+	static const int64_t extent[3][3] = { { 19, 304, 608 }, { 47, 611, 1222 }, { 37, 407, 814 } };
 	struct ir_program *p = NULL;
 	struct err e = { 0 };
 	if (!test_check(ir_parse_program(&p, text, a, &e) == 0, __FILE__, __LINE__, "the program can be read"))
