@@ -7,7 +7,7 @@
 // Schedule: rows@4 lanes=512 width=4 steps=6 once=0 ahead=0 shared=0; 512 threads a block.
 // A row has 512 threads, and stays in registers from the first stage to the last: 6 vectors of 4 elements each.
 // Launch: N * 4 blocks of 512 threads.
-// Runs if H * W * 3 % 4 == 0 && H * W * 3 <= 12288 && H * W * 3 > 0, and all positions fit into 32 bits.
+// Runs if H * W % 4 == 0 && H * W * 3 <= 12288 && H * W * 3 > 0, and all positions fit into 32 bits.
 extern "C" __global__ __launch_bounds__(512, 2)
 void groups_y(const float *x, const float *scale, float *__restrict__ y, int N, int H, int W, const u64 inverse)
 {
@@ -47,7 +47,7 @@ void groups_y(const float *x, const float *scale, float *__restrict__ y, int N, 
 			#pragma unroll
 			for (int item = 0; item < 4; item++) {
 				const int j = row % 4;
-				const int k = (item + near) / by;
+				const int k = near / by;
 				y_v[item] = (x_v[step][item] - row_mean) * scale[j * 3 + k];
 			}
 			if (at < H * W * 3) {

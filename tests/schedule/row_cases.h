@@ -772,6 +772,11 @@ static const struct schedule_case row_cases[] = {
 	  "1e-05)\n"
 	  "  y: f32[N,3,700] = map (i, j, k) (x[i, j, k] - mean[i]) / deviation[i] * scale[j, k]\n",
 	  { "N=3", "N=1" } },
+	{ "rows_runs", /* of one scale: whole vectors, or not, though these divide the row */
+	  "(x: f16[N,24,H,W], scale: f16[24]) -> (y: f16[N,24,H,W])\n"
+	  "  mean: f32[N] = sum (i | r<24, s<H, t<W) f32(x[i, r, s, t]) then it / f32(24 * H * W)\n"
+	  "  y: f16[N,24,H,W] = map (i, j, k, l) f16((f32(x[i, j, k, l]) - mean[i]) * f32(scale[j]))\n",
+	  { "N=3 H=5 W=8", "N=2 H=3 W=5", "N=1 H=1 W=2", "N=2 H=40 W=4" } },
 	{ "cluster_open", /* whole vectors; blocks without elements; more than a cluster holds */
 	  "(x: f16[N,64,L]) -> (y: f16[N,64,L])\n"
 	  "  top: f16[N] = max (i | r<64, s<L) f32(x[i, r, s]) then f16(it)\n"

@@ -57,6 +57,9 @@ struct rows {
 	bool backwards; /* last rows first: a kernel that reads all rows again starts with those still in the L2
 	                   cache */
 	expr needs;     /* guard on the extents, or null */
+	expr run;       /* neighbours along the row with the same elements of other buffers, such as those of one
+	                   channel: rows_run(); null: not known */
+	bool even;      /* a kernel for extents where whole vectors have such elements */
 };
 
 /* Moves arg reductions that read no value of the row behind its first reduction: kernels then need not keep the
@@ -164,6 +167,9 @@ bool rows_kept_work(expr e);
 void rows_kept_find(struct rows_kept *k, int stages, const expr *value);
 /* Estimated instructions per element that kept values save. */
 int rows_spared(const struct rows *r);
+/* The product of the last axes along the row that decide no element of another buffer, such as the height and width of
+ * a channel with a scale; null: there are none, or no such elements, or stages differ. */
+expr rows_run(const struct rows *r);
 /* Returns the stage's expression with kept values read from the arrays, at [step][item]. Stores the values that this
  * stage is the first to compute. */
 expr rows_keep(const struct rows_kept *k, struct ir_program *p, struct ir_block *b, int stage, expr value, expr step,

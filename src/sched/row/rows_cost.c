@@ -229,13 +229,15 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 	const double LONE_WORK = 0.7, SHIFTED = 1.03;
 	struct rows r = *(const struct rows *)site->found;
 	const struct fitting runs = fitting_kernel(&r, c, t);
+	int64_t fixed;
 	int tensors = 0, lanes = runs.lanes, width = runs.width, steps = runs.steps,
 	    rows_a_block = rows_of_block(lanes);
 	double cluster = runs.blocks; /* of a row; from here on each has a row of its own */
 	double processors = target_in_clusters(t, (int)cluster);
 	double count = (double)about(r.count, t) * cluster, length = (double)about(r.length, t) / cluster, bytes = 0,
 	       each = 0, work = 0, axes = 0 /* of maps */;
-	bool weights = false, streamed = r.cached == 0;
+	bool weights = false, streamed = r.cached == 0, open_run = r.run && !ir_const_int(r.run, &fixed),
+	     even = open_run && !runs.shifted && width > 1 && about_holds(whole_multiple(r.p, r.run, width), t);
 	for (int i = 0; i < r.cached; i++) {
 		double size = type_info(r.cache[i].buf->type)->bits / 8.0, elements = count * length;
 		double whole = (double)about(ir_buffer_count(r.p, r.cache[i].buf), t);
@@ -257,7 +259,7 @@ double rows_estimate(const struct sched_site *site, const struct sched_choice *c
 		struct apart apart = { .r = &r, .st = st, .t = t, .points = points };
 		ir_walk(st->value, add_apart, &apart);
 		bytes += apart.bytes;
-		if (apart.within && (st->kind == ROWS_REDUCE || (st->kind == ROWS_MAP && has_open_axes(st))))
+		if (apart.within && !even && (st->kind == ROWS_REDUCE || (st->kind == ROWS_MAP && has_open_axes(st))))
 			work += points * OF_AXIS * inner_axes(st);
 		if (apart.within && st->kind == ROWS_MAP)
 			axes += points * inner_axes(st);

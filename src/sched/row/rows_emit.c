@@ -314,7 +314,8 @@ static expr place_of_element(const struct row_kernel *k)
 /* The current stage's value of an element, with kept values. */
 static expr value_of_element(struct row_kernel *k, struct ir_block *b)
 {
-	declare_row_axes(k, b, k->st->value, k->st->to, place_of_element(k));
+	bool together = k->r->even && !k->serial; /* a vector's elements have the same axes where these matter */
+	declare_row_axes(k, b, k->st->value, k->st->to, together ? k->at : place_of_element(k));
 	expr value = in_kernel(k, k->st->value);
 	const struct rows_kept *kept = &k->kept[k->ending];
 	return kept->n ? rows_keep(kept, k->p, b, (int)(k->st - k->r->stage), value, k->step, k->v) : value;

@@ -152,6 +152,28 @@ static expr element_of_row(void *user, struct ir_pool *pool, expr e, const expr 
 	return in_registers ? ir_var_of(ir_variable_of(pool, e->type, e->buf, IR_HOLDS_VALUE, 0, "this"), NULL) : NULL;
 }
 
+expr rows_run(const struct rows *r)
+{
+	expr run = NULL;
+	for (int i = 0; i < r->stages; i++) {
+		const struct rows_stage *st = &r->stage[i];
+		bool used[2 * IR_MAX_RANK] = { false };
+		int last = st->rank - 1;
+		expr own = ir_index(r->p->pool, 1);
+		if (rows_of_values(st))
+			continue;
+		ir_mark_axes(ir_copy(r->p->pool, st->value, element_of_row, &(struct in_row){ r, st }), used);
+		for (; last >= st->row_rank && (!used[last] || ir_is_int(st->dim[last], 1)); last--)
+			own = ir_binary(IR_MUL, own, st->dim[last]);
+		if (last < st->row_rank)
+			continue;
+		if (ir_is_int(own, 1) || (run && run != own))
+			return NULL;
+		run = own;
+	}
+	return run;
+}
+
 int rows_spared(const struct rows *r)
 {
 	struct arena *scratch = arena_new();

@@ -16,6 +16,7 @@ static const void *match(struct ir_program *p, const struct ir_stage *s, const c
 	struct rows r;
 	if (rows_match(&r, p, s)) {
 		r.spared = rows_spared(&r);
+		r.run = rows_run(&r);
 		return FOUND(p, r);
 	}
 	*why = "the stage is not a reduction along rows that lie in order";
@@ -135,7 +136,7 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	if (shifted)
 		shifted_needs(&own, k);
 	else if (width > 1)
-		kernel_needs(k, whole_multiple(p, r->length, width));
+		kernel_needs(k, whole_multiple(p, r->even ? r->run : r->length, width));
 	if (steps > 0 && !shifted)
 		kernel_needs(k, ir_binary(IR_LE, r->length, ir_index(p->pool, (int64_t)steps * own.lanes * width)));
 	if (steps > 0) /* loads are clamped to the row, which has an element */
@@ -144,6 +145,29 @@ static void one_kernel(struct ir_plan *plan, struct ir_step *step, const struct 
 	k->about = rows_text(&own);
 	k->method = rows_method(&own, c);
 	kernel_finish(plan, step, k, last);
+}
+
+/* True if vectors of `width`, a power of two, divide r->run wherever they divide the rows. */
+static bool runs_divide(const struct rows *r, int width)
+{
+	int64_t runs;
+	return whole_multiple(r->p, r->run, width) == whole_multiple(r->p, r->length, width) ||
+	       (ir_const_int(ir_binary(IR_FLOORDIV, r->length, r->run), &runs) && runs % 2 != 0);
+}
+
+/* Appends the kernel for rows that vectors divide; where they need not divide a run of the row, after one for extents
+ * where they do. */
+static void whole_kernels(struct ir_plan *plan, struct ir_step *step, const struct rows *r,
+                          const struct sched_choice *c, int steps, int shared, const char *suffix)
+{
+	int lanes = c->param[0], width = c->param[1];
+	struct rows even = *r;
+	even.even = r->run && !ir_is_int(whole_multiple(r->p, r->run, width), 0);
+	if (even.even && !runs_divide(r, width)) {
+		one_kernel(plan, step, &even, c, lanes, width, steps, shared, false, "_even");
+		even.even = false;
+	}
+	one_kernel(plan, step, &even, c, lanes, width, steps, shared, false, suffix);
 }
 
 /* Appends the kernels for rows that no vector divides (rows_shifted.c), with the lanes of c, as far as registers hold
@@ -177,7 +201,7 @@ static void apply_shifted(struct ir_plan *plan, struct ir_step *step, struct row
 void rows_apply(struct ir_plan *plan, struct ir_step *step, struct rows *r, const struct sched_choice *c, bool others)
 {
 	int lanes = c->param[0], width = c->param[1], steps = c->param[2];
-	one_kernel(plan, step, r, c, lanes, width, steps, c->param[5], false, "");
+	whole_kernels(plan, step, r, c, steps, c->param[5], "");
 	if (step->n && step->at[step->n - 1]->arch) /* for other GPUs */
 		one_kernel(plan, step, r, c, lanes, width, 0, 0, false, "_again");
 	if (others || step_fits_all(step) || (width == 1 && steps == 0))
@@ -210,7 +234,7 @@ void rows_apply_cluster(struct ir_plan *plan, struct ir_step *step, struct rows 
 	bool always = ir_is_int(divided, 1), never = ir_is_int(divided, 0);
 	struct rows shifted;
 	if (!never)
-		one_kernel(plan, step, r, c, lanes, width, steps, shared, false, "");
+		whole_kernels(plan, step, r, c, steps, shared, "");
 	if (!always && rows_shifted(&shifted, r))
 		one_kernel(plan, step, &shifted, c, lanes, width, steps, shared, true, never ? "" : "_shifted");
 	/* For longer rows, and for other GPUs. */
