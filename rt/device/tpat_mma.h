@@ -449,10 +449,12 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 	const int all = ROWS * tile.pieces;
 #pragma unroll
 	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
-		const line_place<THREADS, shared_tile<T, ROWS, COLUMNS, P>::pieces> piece(i);
-		const int r = piece.line, c = piece.at * tile.piece_elements;
-		if (all % THREADS == 0 || r < ROWS)
-			copy_async_at<16>(tile.piece(r, c), from, at(row + r, column + c));
+		const int piece = i * THREADS + block_thread();
+		if (all % THREADS == 0 || piece < all) {
+			const int r = piece / tile.pieces, c = piece % tile.pieces * tile.piece_elements;
+			const auto place = at(row + r, column + c);
+			copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
+		}
 	}
 }
 
@@ -467,14 +469,14 @@ TPAT_FN void tile_copy(shared_tile<T, ROWS, COLUMNS, P> &tile, const T *from, Y 
 		filled[e] = fill;
 #pragma unroll
 	for (int i = 0; i < (all + THREADS - 1) / THREADS; i++) {
-		const line_place<THREADS, shared_tile<T, ROWS, COLUMNS, P>::pieces> piece(i);
-		const int r = piece.line, c = piece.at * tile.piece_elements;
-		if (all % THREADS == 0 || r < ROWS) {
+		const int piece = i * THREADS + block_thread();
+		if (all % THREADS == 0 || piece < all) {
+			const int r = piece / tile.pieces, c = piece % tile.pieces * tile.piece_elements;
 			const auto place = at(row + r, column + c);
 			if (place == -2)
 				store(tile.piece(r, c), filled);
 			else
-				copy_async_at<16>(tile.piece(r, c), from, place);
+				copy_async<16>(tile.piece(r, c), from + (place < 0 ? 0 : place), place >= 0);
 		}
 	}
 }
