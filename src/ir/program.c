@@ -257,7 +257,8 @@ expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index)
 {
 	expr flat = ir_index(p, 0);
 	for (int i = 0; i < b->rank; i++)
-		flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, b->dim[i]), index[i]);
+		if (!ir_is_int(b->dim[i], 1)) /* else its index is 0, however it is written */
+			flat = ir_binary(IR_ADD, ir_binary(IR_MUL, flat, b->dim[i]), index[i]);
 	return flat;
 }
 
