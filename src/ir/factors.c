@@ -2,9 +2,14 @@
  * move into the product. */
 #include "ir/passes.h"
 
+bool ir_no_more(expr a, expr b)
+{
+	return ir_nonnegative(ir_binary(IR_SUB, b, a));
+}
+
 bool ir_at_most(expr n, int64_t most)
 {
-	return ir_nonnegative(ir_binary(IR_SUB, ir_index(n->pool, most), n));
+	return ir_no_more(n, ir_index(n->pool, most));
 }
 
 bool ir_multiplies_matrices(const struct ir_stage *s)

@@ -160,8 +160,9 @@ expr ir_copy(struct ir_pool *p, expr e, ir_leaf_fn leaf, void *user);
 /* Return bounds that always hold and do not vary (see ir_expr.varies); null if none is known. */
 expr ir_lower_bound(expr e);
 expr ir_upper_bound(expr e);
-bool ir_nonnegative(expr e);  /* provably e >= 0 */
-bool ir_less(expr a, expr b); /* provably a < b */
+bool ir_nonnegative(expr e);     /* provably e >= 0 */
+bool ir_no_more(expr a, expr b); /* provably a <= b */
+bool ir_less(expr a, expr b);    /* provably a < b */
 /* Splits e = divisor * quotient + rest, dividing every divisible term; quotient is null if there is none. */
 void ir_split(expr e, expr divisor, expr *quotient, expr *rest);
 
@@ -410,6 +411,7 @@ const struct ir_size *ir_size_find(const struct ir_program *p, expr e);
 const struct ir_value *ir_value_find(const struct ir_program *p, expr e);
 bool ir_number_named(const struct ir_program *p, const char *name);      /* true if a size or a value has that name */
 bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b); /* true if a value is an element of it */
+bool ir_size_is(const struct ir_program *p, const struct ir_buffer *b);  /* true if it is the count of a size */
 /* Replaces each extent that combines values by a value of its own, a symbol, in all extents and expressions, so that an
  * output's extent gives the number. */
 void ir_value_extents(struct ir_program *p);
@@ -460,6 +462,11 @@ bool ir_same_extents(const struct ir_buffer *a, const struct ir_buffer *b);  /* 
 bool ir_name_reserved(const char *name);
 /* Row-major position of an element. */
 expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index);
+/* Back: the indices of the element of extents dim at row-major position `flat`. */
+void ir_unflat(expr flat, int rank, const expr *dim, expr *index);
+/* The axes of a stage that makes b; the position of its element in b. */
+void ir_own_axes(struct ir_pool *p, const struct ir_buffer *b, expr *axis);
+expr ir_own_position(struct ir_pool *p, const struct ir_buffer *b);
 /* True if a scatter's result may take the place of a spare input, once maps between the two are inlined. */
 bool ir_may_replace(const struct ir_program *p, const struct ir_buffer *out);
 /* Calls fn for every expression of a stage, in a fixed order; `role` is for messages. For a loop: the conditions, the

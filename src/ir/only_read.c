@@ -12,11 +12,6 @@ struct span {
 	expr high;
 };
 
-static bool is_at_most(expr a, expr b)
-{
-	return ir_nonnegative(ir_binary(IR_SUB, b, a));
-}
-
 static void find_span(void *user, expr e)
 {
 	struct span *x = user;
@@ -29,10 +24,10 @@ static void find_span(void *user, expr e)
 		return;
 	low = low < 0 ? 0 : low;
 	x->low = !x->met || low < x->low ? low : x->low;
-	if (!x->met || is_at_most(x->high, most))
+	if (!x->met || ir_no_more(x->high, most))
 		x->high = most;
 	else
-		x->known = is_at_most(most, x->high);
+		x->known = ir_no_more(most, x->high);
 	x->met = true;
 }
 
@@ -44,7 +39,7 @@ static void find_in(void *user, expr e, const char *role)
 		ir_walk(e, find_span, user);
 }
 
-/* What takes the place of a buffer: its element [i, j...] is the buffer's [i + low[0], j + low[1]...]. */
+/* A smaller buffer in the place of another: its element [i, j...] is the other's [i + low[0], j + low[1]...]. */
 struct narrowed {
 	const struct ir_buffer *buf;
 	struct ir_buffer *to;
@@ -91,7 +86,7 @@ static bool narrow(struct ir_program *p, int i)
 			return false;
 		if (span.known) {
 			expr n = ir_binary(IR_SUB, span.high, ir_index(p->pool, span.low - 1));
-			if (is_at_most(ir_binary(IR_ADD, n, ir_index(p->pool, 1)), dim[k])) {
+			if (ir_no_more(ir_binary(IR_ADD, n, ir_index(p->pool, 1)), dim[k])) {
 				smaller = true;
 				dim[k] = n;
 				x.low[k] = span.low;

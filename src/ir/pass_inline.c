@@ -281,7 +281,7 @@ static bool moves_to_product(const struct list *list, const struct ir_buffer *b)
 	return false;
 }
 
-/* Whether the loads of a map's result would divide axes that a sum goes over, once the map is in its reader. */
+/* `found`: loads of the map's result would divide axes that the reader sums over, once the map is in it. */
 struct divided {
 	const struct ir_stage *map, *reader;
 	bool found;
@@ -400,17 +400,6 @@ static struct ir_stage *reader_after(const struct list *list, int i, const struc
 	return NULL;
 }
 
-static bool counts(const struct ir_program *p, const struct ir_buffer *b)
-{
-	vec_each (size, &p->sizes)
-		if (size->count == b)
-			return true;
-	vec_each (value, &p->values)
-		if (value->buf == b)
-			return true;
-	return false;
-}
-
 /* Map j reads the result of s in other extents. If it does so element for element, makes them the same: the map's, or
  * where the map's result is an output, those of s. */
 static bool share_extents(struct ir_program *p, struct list *list, const struct ir_loop *loop, struct ir_stage *s,
@@ -421,7 +410,8 @@ static bool share_extents(struct ir_program *p, struct list *list, const struct 
 		return false;
 	if (m->out->role != IR_TEMP)
 		return ir_reshape_sum(p, s, m);
-	if (m->value->op == IR_LOAD || counts(p, m->out) || readers_of(p, list, loop, m->out).copied)
+	if (m->value->op == IR_LOAD || ir_size_is(p, m->out) || ir_value_is(p, m->out) ||
+	    readers_of(p, list, loop, m->out).copied)
 		return false; /* one that only moves elements moves into its readers */
 	const struct ir_stage before = *m, moved = ir_reshape_map(p, m, s->out);
 	if (!too_large(m->value) && substitute_map(p, list, j + 1, &moved))

@@ -44,9 +44,7 @@ void ir_reduce_arguments(struct ir_program *p);
 /* If the only reader of a reduction's result transposes it, and the reduction's loads are in order along the last axis
  * that it then has, gives the result the reader's order of axes (turn.c). */
 bool ir_turn_reduction(struct ir_program *p, struct ir_stage *s, struct ir_stage *reader);
-/* same_extents.c: the index of an element of these extents from its position in memory. */
-void ir_unflat(expr flat, int rank, const expr *dim, expr *index);
-/* True if map m reads b, of as many elements, only at the position of its own element in memory. */
+/* same_extents.c: true if map m reads b, of as many elements, only at the position of its own element in memory. */
 bool ir_reads_in_order(struct ir_program *p, const struct ir_stage *m, const struct ir_buffer *b);
 /* Gives such a map a result of b's extents. Returns a map of the former one, to substitute in all that reads it. */
 struct ir_stage ir_reshape_map(struct ir_program *p, struct ir_stage *m, struct ir_buffer *b);

@@ -262,6 +262,29 @@ expr ir_flat(struct ir_pool *p, const struct ir_buffer *b, const expr *index)
 	return flat;
 }
 
+void ir_unflat(expr flat, int rank, const expr *dim, expr *index)
+{
+	for (int i = rank - 1; i > 0; i--) {
+		index[i] = ir_binary(IR_MOD, flat, dim[i]);
+		flat = ir_binary(IR_FLOORDIV, flat, dim[i]);
+	}
+	if (rank)
+		index[0] = flat;
+}
+
+void ir_own_axes(struct ir_pool *p, const struct ir_buffer *b, expr *axis)
+{
+	for (int k = 0; k < b->rank; k++)
+		axis[k] = ir_axis(p, k, b->dim[k]);
+}
+
+expr ir_own_position(struct ir_pool *p, const struct ir_buffer *b)
+{
+	expr axis[IR_MAX_RANK];
+	ir_own_axes(p, b, axis);
+	return ir_flat(p, b, axis);
+}
+
 void ir_stage_slots(struct ir_stage *s, void (*fn)(void *user, expr *slot, const char *role), void *user)
 {
 	if (s->init)

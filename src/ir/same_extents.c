@@ -2,30 +2,6 @@
  * passes.h. */
 #include "ir/passes.h"
 
-void ir_unflat(expr flat, int rank, const expr *dim, expr *index)
-{
-	for (int i = rank - 1; i > 0; i--) {
-		index[i] = ir_binary(IR_MOD, flat, dim[i]);
-		flat = ir_binary(IR_FLOORDIV, flat, dim[i]);
-	}
-	if (rank)
-		index[0] = flat;
-}
-
-static void own_axes(struct ir_pool *pool, const struct ir_buffer *b, expr *axis)
-{
-	for (int k = 0; k < b->rank; k++)
-		axis[k] = ir_axis(pool, k, b->dim[k]);
-}
-
-/* The position in b of the element of b's own axes. */
-static expr own_position(struct ir_program *p, const struct ir_buffer *b)
-{
-	expr axis[IR_MAX_RANK];
-	own_axes(p->pool, b, axis);
-	return ir_flat(p->pool, b, axis);
-}
-
 struct in_order {
 	const struct ir_buffer *buf;
 	expr own; /* the position of the reader's element */
@@ -44,7 +20,7 @@ bool ir_reads_in_order(struct ir_program *p, const struct ir_stage *m, const str
 	struct in_order o = { .buf = b, .same = true };
 	if (ir_buffer_count(p, m->out) != ir_buffer_count(p, b))
 		return false;
-	o.own = own_position(p, m->out);
+	o.own = ir_own_position(p->pool, m->out);
 	ir_walk(m->value, find_position, &o);
 	return o.same;
 }
@@ -61,7 +37,7 @@ static expr load_own(void *user, struct ir_pool *pool, expr e, const expr *arg)
 	(void)arg;
 	if (e->op != IR_LOAD || e->buf != o->of)
 		return NULL;
-	own_axes(pool, o->to, axis);
+	ir_own_axes(pool, o->to, axis);
 	return ir_load(pool, o->to, axis);
 }
 
@@ -71,9 +47,9 @@ struct ir_stage ir_reshape_map(struct ir_program *p, struct ir_stage *m, struct 
 	struct own_load own = { b, b };
 	struct ir_stage moved = { .kind = IR_MAP, .out = m->out };
 	struct ir_buffer *out = ir_buffer_new(p, m->out->name, m->out->type, b->rank, b->dim, IR_TEMP);
-	ir_unflat(own_position(p, b), m->out->rank, m->out->dim, at);
+	ir_unflat(ir_own_position(p->pool, b), m->out->rank, m->out->dim, at);
 	m->value = ir_copy(p->pool, ir_bind_axes(p->pool, m->value, at), load_own, &own);
-	ir_unflat(own_position(p, m->out), out->rank, out->dim, at);
+	ir_unflat(ir_own_position(p->pool, m->out), out->rank, out->dim, at);
 	moved.value = ir_load(p->pool, out, at);
 	m->out = out;
 	return moved;
@@ -86,7 +62,7 @@ bool ir_reshape_sum(struct ir_program *p, struct ir_stage *s, struct ir_stage *m
 	struct own_load own = { .of = s->out };
 	if (s->kind != IR_REDUCE)
 		return false;
-	ir_unflat(own_position(p, m->out), s->out->rank, s->out->dim, at);
+	ir_unflat(ir_own_position(p->pool, m->out), s->out->rank, s->out->dim, at);
 	for (int k = 0; k < s->out->rank; k++)
 		if (ir_uses(at[k], IR_FLOORDIV) || ir_uses(at[k], IR_MOD))
 			return false;

@@ -79,6 +79,14 @@ const struct ir_value *ir_value_find(const struct ir_program *p, expr e)
 	return NULL;
 }
 
+bool ir_size_is(const struct ir_program *p, const struct ir_buffer *b)
+{
+	vec_each (size, &p->sizes)
+		if (size->count == b)
+			return true;
+	return false;
+}
+
 bool ir_value_is(const struct ir_program *p, const struct ir_buffer *b)
 {
 	vec_each (v, &p->values)

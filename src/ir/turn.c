@@ -89,9 +89,7 @@ bool ir_turn_reduction(struct ir_program *p, struct ir_stage *s, struct ir_stage
 	    (last = axis_along(s)) < 0)
 		return false;
 	set_order(&o, last);
-	for (int k = 0; k < reader->out->rank; k++)
-		axis[k] = ir_axis(p->pool, k, reader->out->dim[k]);
-	o.place = ir_flat(p->pool, reader->out, axis);
+	o.place = ir_own_position(p->pool, reader->out);
 	ir_walk(reader->value, find_order, &o);
 	if (!o.met || !o.same)
 		return false;

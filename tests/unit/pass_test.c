@@ -56,6 +56,15 @@ static void compare(const char *text, struct arena *a)
 	}
 }
 
+/* The program after the passes, which preserve its results; null: compare() has reported an error. */
+static struct ir_program *passed(const char *text, struct arena *a)
+{
+	struct ir_program *p;
+	struct err e = { 0 };
+	compare(text, a);
+	return ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0 ? NULL : p;
+}
+
 /* Each pass on programs that could provoke errors. */
 static void chosen(struct arena *a)
 {
@@ -200,11 +209,9 @@ static void chosen(struct arena *a)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *text = arena_printf(a, "%s%s", head, cases[i].text);
-		struct ir_program *p;
-		struct err e = { 0 };
-		compare(text, a);
-		if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-			continue; /* reported by compare() */
+		struct ir_program *p = passed(text, a);
+		if (!p)
+			continue;
 		if (!test_check(p->stages.n == cases[i].stages, __FILE__, __LINE__, "stages that remain"))
 			printf("%s", print(a, p));
 	}
@@ -222,12 +229,10 @@ static void one_hot(struct arena *a)
 	        "  d: i32[K,K] = map (i, j) select(isnan(rows[i, j]), i32(100), select(isinf(rows[i, j]), i32(50), "
 	        "i32(rows[i, "
 	        "j])))\n";
-	struct ir_program *p;
-	struct err e = { 0 };
+	struct ir_program *p = passed(text, a);
 	int sums = 0;
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	if (!p)
+		return;
 	vec_each (s, &p->stages)
 		sums += (*s)->kind == IR_REDUCE && (*s)->out->rank == 2;
 	CHECK_INT(sums, 0);
@@ -264,11 +269,9 @@ static void whole_tensors(struct arena *a)
 	        "  c: i32[] = sum (| r<K, s<N) turned[r, s] * made[s, r]\n"
 	        "  d: i32[] = sum (| r<K, s<N, t<2) turned[r, s] * heads[s, r, t * 3]\n"
 	        "  e: i32[N] = max (i | r<K, s<6) heads[i, r, s]\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	const char *after = print(a, p);
 	CHECK(strstr(after, "a: i32[] = max (| r<N, s<K) made[r, s] * q[s]"));
 	CHECK(strstr(after, "b: i32[] = min (| r<N, s<3, t<K, u<2) wide[r, s, t, u]"));
@@ -284,11 +287,9 @@ static void gathers(struct arena *a)
 	        "  c: i32[N,K] = sum (i, j | r<5) x[i, min(max(index(q[max(j - r, 0)]), 0), K - 1)] + i32(r)\n"
 	        "  d: i32[N,K] = max (i, j | r<2) x[i, min(max(index(x[i, max(j - r, 0)]), 0), K - 1)]\n"
 	        "  e: i32[N,K] = max (i, j | r<2) x[i, max(j - r, 0)] + q[j]\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	vec_each (s, &p->stages)
 		CHECK_INT((*s)->kind, (*s)->out->name[0] == 'b' ? IR_MAP : IR_REDUCE);
 }
@@ -331,11 +332,9 @@ static void moved(struct arena *a)
 	                           "  columns: f32[K,N] = map (i, j) wide[j, i]\n"
 	                           "  sum2: f32[N,N] = sum (i, j | r<K) wide[i, r] * columns[r, j]\n"
 	                           "  b: i32[N,N] = map (i, j) i32(sum2[i, j])\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	const char *after = print(a, p);
 	CHECK(strstr(after, "rotated: i32[N,K] = map"));
 	CHECK(strstr(after, "| r<K) x[i, r] * rotated[j, r]"));
@@ -388,11 +387,9 @@ static void reshaped(struct arena *a)
 	                           "  taps: i32[K,2,2] = sum (i, j, k | r<2) x[min(j * r + k, N - 1), i]\n"
 	                           "  unit: i32[4,K] = map (i, j) taps[j, floordiv(i, 2), mod(i, 2)] * q[j]\n"
 	                           "  d: i32[4,N] = sum (i, j | r<K) unit[i, r] + i32(j)\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	const char *after = print(a, p);
 	CHECK(strstr(after, "y: i32[2,N,K] = sum (i, j, k | r<N) x[r, k] * i32(i * N + j) then it + q[k]"));
 	CHECK(strstr(after, "e_2: i32[4] = sum (i | r<K) q[r] * i32(i) then it * i32(mod(i, 2))"));
@@ -411,11 +408,9 @@ static void joined(struct arena *a)
 	                           "  y: i32[N,N] = sum (i, j | r<8) join[i, r] * x[j, min(r, K - 1)]\n"
 	                           "  turn: i32[4,N] = map (i, j) heads[1, j, i]\n"
 	                           "  z: i32[N,N] = sum (i, j | r<4) turn[r, i] * x[j, min(r, K - 1)]\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	const char *after = print(a, p);
 	CHECK(strstr(after, "join: i32[N,8] = map"));
 	CHECK(strstr(after, "| r<4) heads[1, i, r] * x"));
@@ -438,11 +433,9 @@ static void turned(struct arena *a)
 	        "  c: i32[N,N,K] = map (i, j, k) sum3[k, i, j] + sum3[k, j, i]\n"
 	        "  sum4: i32[K,N,N] = sum (i, j, k | r<2000) select(k + r < N, x[k + r, i], i32(0)) then it + i32(j)\n"
 	        "  d: i32[N,N,K] = map (i, j, k) sum4[k, j, i]\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	const char *after = print(a, p);
 	CHECK(strstr(after, "a: i32[N,N,K] = sum (i, j, k | r<3)"));
 	CHECK(strstr(after, "sum2: i32[N,K,K] = max"));
@@ -468,11 +461,9 @@ static void smaller(struct arena *a)
 	        "  c: i32[1,N,1] = map (i, j, k) sum3[j] - i32(j)\n"
 	        "  d: i32[N] = sum (i | r<9) select(r < 8, i32(r), i32(i) * i32(r))\n"
 	        "  e: i32[N] = sum (i | r<K + 1) select(r < 1, i32(5), x[i, r - 1]) * i32(r)\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	const char *after = print(a, p);
 	CHECK(strstr(after, "a: i32[N,K] = sum (i, j | r<4)"));
 	CHECK(strstr(after, "b: i32[N] = max (i | r<K) x[i, r] then"));
@@ -537,11 +528,9 @@ static void operands(struct arena *a)
 	        "  biased: f32[N,N] = map (i, j) scores[i, j] + f32(j)\n"
 	        "  largest: f32[N] = max (i | r<N) biased[i, r]\n"
 	        "  d: i32[N] = map (i) i32(largest[i] * 2.0)\n";
-	struct ir_program *p;
-	struct err e = { 0 };
-	compare(text, a);
-	if (ir_parse_program(&p, text, a, &e) < 0 || ir_optimise(p, NULL, NULL, &e) < 0)
-		return; /* reported by compare() */
+	struct ir_program *p = passed(text, a);
+	if (!p)
+		return;
 	const char *after = print(a, p);
 	CHECK(strstr(after,
 	             "positive: f32[N,N] = sum (i, j | r<K) f32(x[i, r]) * f32(x[j, r]) then max(it + f32(i), 0.0)"));

@@ -248,8 +248,7 @@ expr at_axis(struct value v, const struct space *s, int axis); /* the same, with
 void index_axes(struct value v, int n, const struct space *s, int axis, expr *index);
 expr at_first(struct value v);           /* the only element of a scalar, or of a tensor of one element */
 expr at_flat(struct value v, expr flat); /* at row-major position `flat` */
-/* From a row-major position in a tensor of extents dim to the `rank` indices, and back. */
-void unflatten(expr flat, int rank, const expr *dim, expr *index);
+/* The row-major position in a tensor of extents dim; back: ir_unflat(). */
 expr flatten(struct lower *l, int rank, const expr *dim, const expr *index);
 /* An index that comes from a tensor: negative ones count from the end; the result is clamped to 0..extent-1, so that
  * bad data never faults. */

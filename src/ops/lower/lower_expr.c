@@ -292,16 +292,6 @@ expr at(struct value v, const struct space *s)
 	return at_axis(v, s, s->rank - v.buf->rank);
 }
 
-void unflatten(expr flat, int rank, const expr *dim, expr *index)
-{
-	for (int i = rank - 1; i > 0; i--) {
-		index[i] = mod(flat, dim[i]);
-		flat = floordiv(flat, dim[i]);
-	}
-	if (rank)
-		index[0] = flat;
-}
-
 expr flatten(struct lower *l, int rank, const expr *dim, const expr *index)
 {
 	expr flat = idx(l, 0);
@@ -315,7 +305,7 @@ expr at_flat(struct value v, expr flat)
 {
 	expr index[IR_MAX_RANK];
 
-	unflatten(flat, v.buf->rank, v.buf->dim, index);
+	ir_unflat(flat, v.buf->rank, v.buf->dim, index);
 	return load(v, index);
 }
 

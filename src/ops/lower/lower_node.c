@@ -206,9 +206,8 @@ static bool finds_sizes(const struct ir_program *p, const struct ir_loop *loop)
 
 	vec_each (s, &loop->body) {
 		for (int i = 0; (made = ir_stage_made(*s, i)); i++)
-			vec_each (size, &p->sizes)
-				if (size->count == made)
-					return true;
+			if (ir_size_is(p, made))
+				return true;
 		if ((*s)->loop && finds_sizes(p, (*s)->loop))
 			return true;
 	}

@@ -90,7 +90,7 @@ struct value nms_rows(struct lower *l, const struct nms *n, const struct nms_pic
 
 	i = space_push(l, &out, value_dim(chosen, 0));
 	column = space_push(l, &out, idx(l, 3));
-	unflatten(cast(load(chosen, &i), TYPE_INDEX), 3, points.dim, at);
+	ir_unflat(cast(load(chosen, &i), TYPE_INDEX), 3, points.dim, at);
 	e = candidate(n, picks, at, cast(load(picks->place, at), TYPE_INDEX));
 	e = select_(eq(column, idx(l, 2)), cast(e, TYPE_I64),
 	            cast(select_(eq(column, idx(l, 0)), at[0], at[1]), TYPE_I64));

@@ -48,7 +48,7 @@ static expr flat_position(struct lower *l, const struct pooling *p, const struct
 	expr k[IR_MAX_RANK], flat = idx(l, 0), image = idx(l, 1);
 	bool columns = lower_int(l, "storage_order") != 0;
 
-	unflatten(place, p->w.n, p->kernel, k);
+	ir_unflat(place, p->w.n, p->kernel, k);
 	for (int j = 0; j < p->w.n; j++) {
 		int i = columns ? p->w.n - 1 - j : j;
 

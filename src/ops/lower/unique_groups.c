@@ -80,7 +80,7 @@ static struct value sort_by_all(const struct things *t, int64_t count, const str
 	expr at[IR_MAX_RANK];
 
 	for (int64_t i = count - 1; i >= 0; i--) {
-		unflatten(idx(t->l, i), slice->rank, slice->dim, at);
+		ir_unflat(idx(t->l, i), slice->rank, slice->dim, at);
 		order = sort_by(t, at, order);
 	}
 	return order;
@@ -101,7 +101,7 @@ static struct value sort_in_pairs(const struct things *t, const struct space *sl
 	first = lower_reduce(l, "first_difference", TYPE_I64, &pairs, 2, IR_ARGMAX,
 	                     cast(and_(differs(a, b), not_(same_nan(a, b))), TYPE_I32), NULL);
 	pairs.rank = 2;
-	unflatten(cast(load_list(first, 2, i, j), TYPE_INDEX), slice->rank, slice->dim, at);
+	ir_unflat(cast(load_list(first, 2, i, j), TYPE_INDEX), slice->rank, slice->dim, at);
 	a = element_of(t, i, at);
 	b = element_of(t, j, at);
 	rank = lower_reduce(l, "place", TYPE_I32, &pairs, 1, IR_SUM,

@@ -18,7 +18,7 @@ static expr mask_element(struct lower *l, struct value mask, const struct poolin
 		image = mul(image, p->w.in[i - 2]);
 	}
 	if (!ir_is_int(images, 1)) {
-		unflatten(add(mod(mul(channel, image), max_(images, idx(l, 1))), flat), rank, dim, at);
+		ir_unflat(add(mod(mul(channel, image), max_(images, idx(l, 1))), flat), rank, dim, at);
 		return load(mask, at);
 	}
 	for (int i = 0; i < rank; i++)

@@ -47,7 +47,7 @@ static int lower(struct lower *l)
 	}
 	flat = cast(load(place, s.at), TYPE_INDEX);
 	count = and_(ge(flat, with(flat, 0)), lt(flat, count));
-	unflatten(flat, rank, image, at_image);
+	ir_unflat(flat, rank, image, at_image);
 	for (int i = 0; i < rank; i++)
 		if (out.dim[i] != image[i])
 			count = and_(count, lt(at_image[i], out.dim[i]));

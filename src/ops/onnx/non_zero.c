@@ -31,7 +31,7 @@ static int lower(struct lower *l)
 	found = space_push(l, &out, value_dim(flat, 0));
 	for (int i = 0; i < s.rank; i++)
 		dim[i] = s.dim[i];
-	unflatten(cast(load_list(flat, 1, found), TYPE_INDEX), s.rank, dim, index);
+	ir_unflat(cast(load_list(flat, 1, found), TYPE_INDEX), s.rank, dim, index);
 	y = index[s.rank - 1];
 	for (int i = s.rank - 2; i >= 0; i--)
 		y = select_(eq(axis, idx(l, i)), index[i], y);

@@ -40,7 +40,7 @@ static int same_order(struct lower *l, struct value x, int rank, const expr *dim
 		index[n - 1] = s.at[m - 1];
 	for (int i = 0, j = 0; i < n; i += xs, j += ys) {
 		first_group(l, n - i, xdim + i, m - j, dim + j, &xs, &ys);
-		unflatten(flatten(l, ys, dim + j, s.at + j), xs, xdim + i, index + i);
+		ir_unflat(flatten(l, ys, dim + j, s.at + j), xs, xdim + i, index + i);
 	}
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
 	return 0;

@@ -40,7 +40,7 @@ static int flatten_concat_lower(struct lower *l)
 		expr index[IR_MAX_RANK], element;
 
 		index[0] = n;
-		unflatten(sub(i, start[k]), value_rank(x) - 1, x.buf->dim + 1, index + 1);
+		ir_unflat(sub(i, start[k]), value_rank(x) - 1, x.buf->dim + 1, index + 1);
 		element = load(x, index);
 		e = e ? select_(lt(i, start[k + 1]), element, e) : element;
 	}
@@ -104,7 +104,7 @@ static int reorg_lower(struct lower *l)
 	space_push(l, &s, floordiv(value_dim(x, 3), by));
 	/* its position in [C, H, W], then its index in [C / s^2, H s, W s] */
 	flat = flatten(l, 3, s.dim + 1, s.at + 1);
-	unflatten(flat, 3, x.buf->dim + 1, at);
+	ir_unflat(flat, 3, x.buf->dim + 1, at);
 	dim[0] = floordiv(value_dim(x, 1), idx(l, step * step));
 	dim[1] = muli(value_dim(x, 2), step);
 	dim[2] = muli(value_dim(x, 3), step);
@@ -113,7 +113,7 @@ static int reorg_lower(struct lower *l)
 	seen[0] = mod(at[0], part);
 	seen[1] = add(muli(at[1], step), floordiv(place, by));
 	seen[2] = add(muli(at[2], step), mod(place, by));
-	unflatten(flatten(l, 3, dim, seen), 3, x.buf->dim + 1, index + 1);
+	ir_unflat(flatten(l, 3, dim, seen), 3, x.buf->dim + 1, index + 1);
 	lower_output(l, 0, lower_map(l, NULL, value_type(x), &s, load(x, index)));
 	return 0;
 }

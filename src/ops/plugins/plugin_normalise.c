@@ -23,7 +23,7 @@ static expr element(struct lower *l, const struct normalise *n, expr sample, exp
 	dim[0] = channels;
 	for (int i = 2; i < rank; i++)
 		dim[i - 1] = value_dim(n->x, i);
-	unflatten(inside, rank - 1, dim, index + 1);
+	ir_unflat(inside, rank - 1, dim, index + 1);
 	index[0] = sample;
 	index[1] = add(mul(group, channels), index[1]);
 	return wide(load(n->x, index));

@@ -110,11 +110,6 @@ static bool is_multiple(expr e, expr of)
 	return ir_is_int(ir_binary(IR_MOD, e, of), 0);
 }
 
-static bool at_most(expr a, expr b)
-{
-	return ir_nonnegative(ir_binary(IR_SUB, b, a));
-}
-
 static bool add_digit(struct digits *all, const struct digit *d)
 {
 	int at = all->n;
@@ -122,11 +117,11 @@ static bool add_digit(struct digits *all, const struct digit *d)
 		return false;
 	for (; at > 0; at--) {
 		const struct digit *low = &all->at[at - 1];
-		if (at_most(ir_binary(IR_MUL, low->weight, low->extent), d->weight))
+		if (ir_no_more(ir_binary(IR_MUL, low->weight, low->extent), d->weight))
 			break;
 		all->at[at] = *low;
 	}
-	if (at < all->n && !at_most(ir_binary(IR_MUL, d->weight, d->extent), all->at[at + 1].weight))
+	if (at < all->n && !ir_no_more(ir_binary(IR_MUL, d->weight, d->extent), all->at[at + 1].weight))
 		return false;
 	all->at[at] = *d;
 	all->n++;
@@ -137,7 +132,7 @@ static bool add_digit(struct digits *all, const struct digit *d)
 static bool add_part(struct digits *all, const struct digits *from, int i, expr by, bool quotient)
 {
 	struct digit d = from->at[i];
-	bool below = at_most(ir_binary(IR_MUL, d.weight, d.extent), by);
+	bool below = ir_no_more(ir_binary(IR_MUL, d.weight, d.extent), by);
 	for (int k = i + 1; k < from->n; k++) /* lower digits do not reach its weight, which `by` may exceed by a symbol
 	                                       */
 		below |= is_multiple(by, from->at[k].weight);

@@ -103,14 +103,6 @@ void axes_read(const struct ir_stage *s, bool *used)
 		ir_mark_axes(s->post, used);
 }
 
-expr out_position(struct ir_program *p, const struct ir_stage *s)
-{
-	expr own[IR_MAX_RANK];
-	for (int i = 0; i < s->out->rank; i++)
-		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	return ir_flat(p->pool, s->out, own);
-}
-
 void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis)
 {
 	for (int k = s->space_rank - 1; k >= 0; k--) {

@@ -38,7 +38,6 @@ void arg_by_vectors(struct accumulator *a, struct ir_block *b, const expr *axis,
 expr accumulator_result(struct accumulator *a, const expr *axis, expr same, expr same_as);
 /* Marks which of out's and the reduced axes a reduction reads, in its value and its post expression. */
 void axes_read(const struct ir_stage *s, bool *used);
-expr out_position(struct ir_program *p, const struct ir_stage *s); /* of an element of out, over its axes */
 /* Writes the axes of point number `point` of a reduced space with constant extents. */
 void reduced_point(struct ir_program *p, const struct ir_stage *s, int64_t point, expr *axis);
 

@@ -18,10 +18,7 @@ bool stage_is_stored(const struct ir_program *p, const struct ir_stage *const *m
 		if (!inside && ir_stage_reads(*s, out))
 			return true;
 	}
-	vec_each (size, &p->sizes)
-		if (size->count == out)
-			return true;
-	return !own;
+	return !own || ir_size_is(p, out);
 }
 
 /* ---- Streaming stores. */

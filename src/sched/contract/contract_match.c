@@ -34,7 +34,7 @@ static void take_maps(struct contract *c, const struct ir_stage *place)
 	c->made[c->stages++] = c->whole;
 	while (++at < c->p->stages.n && c->stages < CONTRACT_STAGES) {
 		const struct ir_stage *m = c->p->stages.at[at];
-		struct own_loads o = { c, out_position(c->p, c->whole), false, true };
+		struct own_loads o = { c, ir_own_position(c->p->pool, c->whole->out), false, true };
 		if (m->kind != IR_MAP || m->out->rank != c->whole->out->rank || type_is_packed(m->out->type) ||
 		    memcmp(m->out->dim, c->whole->out->dim, sizeof m->out->dim[0] * (size_t)m->out->rank))
 			return;

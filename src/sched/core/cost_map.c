@@ -338,7 +338,7 @@ double map_time(struct ir_program *p, const struct ir_stage *s, const struct map
 	for (int k = 0; k < s->out->rank; k++)
 		if (!ir_is_int(s->out->dim[k], 1))
 			f.inner = k;
-	f.own = out_position(p, s);
+	f.own = ir_own_position(p->pool, s->out);
 	double size = type_info(s->out->type)->bits / 8.0, stores = ceil(size * shape->width / 16) * shape->planes;
 	f.points = (double)about(out_count(p, s), t);
 	double threads = f.points / (shape->width * shape->planes);

@@ -159,7 +159,7 @@ static int candidates(const struct sched_site *site, struct sched_choice *out)
 	int n = 0;
 	struct planes f = *(const struct planes *)site->found;
 	int bits = type_info(f.s->out->type)->bits;
-	/* Where only loads are shared, few choices matter: the widest vectors, and as many planes as they allow. */
+	/* If only loads are shared, the widest vectors win, with the most planes that they allow: two choices. */
 	for (int width = MAX_WIDTH; width >= 1 && !(f.loads && n); width /= 2)
 		for (int planes = MAX_PLANES; planes >= 2 && !(f.loads && n == OF_LOADS); planes--)
 			if (shares(&f, planes) && (width == 1 || width_fits(&f, width)) &&

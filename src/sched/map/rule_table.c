@@ -48,7 +48,7 @@ static bool find(struct table *f, struct ir_program *p, const struct ir_stage *s
 	*f = (struct table){ .p = p, .s = s };
 	if (s->kind != IR_MAP || type_is_packed(s->out->type))
 		return false;
-	f->own = out_position(p, s);
+	f->own = ir_own_position(p->pool, s->out);
 	f->count = out_count(p, s);
 	ir_walk(s->value, find_load, f);
 	expr entry = ir_some(p->pool, TYPE_INDEX, NULL);

@@ -133,7 +133,7 @@ static void one_column(struct ir_program *p, struct ir_block *b, const struct ir
 		all->columns = columns;
 		b = emit_if(p, b, ir_binary(IR_AND, ir_binary(IR_EQ, part, ir_index(p->pool, 0)), inside));
 	}
-	emit_store(p, b, s->out, own, accumulator_result(&a, axis, out_position(p, s), own));
+	emit_store(p, b, s->out, own, accumulator_result(&a, axis, ir_own_position(p->pool, s->out), own));
 }
 
 static struct ir_variable *column_vector(const struct vectors *f, int i)
@@ -216,9 +216,10 @@ static void several_columns(struct vectors *f, struct ir_block *b, expr element,
 	body = emit_unrolled(p, b, "v", width, &v);
 	axis[f->inner] = ir_binary(IR_ADD, axis[f->inner], v);
 	expr sum = item_of(f->sum, v);
-	struct axes post = {
-		.value = axis, .same = out_position(p, s), .same_as = ir_binary(IR_ADD, own, v), .acc = sum
-	};
+	struct axes post = { .value = axis,
+		             .same = ir_own_position(p->pool, s->out),
+		             .same_as = ir_binary(IR_ADD, own, v),
+		             .acc = sum };
 	emit_set(p, body, result, v, s->post ? to_kernel(p, s->post, &post) : ir_cast(sum, s->out->type));
 	emit_store_vector(p, b, s->out, own, result, width);
 }

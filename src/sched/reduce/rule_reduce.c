@@ -103,7 +103,8 @@ static void thread_apply(struct ir_plan *plan, const struct sched_site *site, co
 	declare_axes(p, &k->body, element, s->out->rank, s->out->dim, ir_axis_names[0], used, axis);
 	struct accumulator a = accumulator_begin(p, &k->body, s);
 	serial_loops(&a, &k->body, axis);
-	emit_store(p, &k->body, s->out, element, accumulator_result(&a, axis, out_position(p, s), element));
+	emit_store(p, &k->body, s->out, element,
+	           accumulator_result(&a, axis, ir_own_position(p->pool, s->out), element));
 	kernel_finish(plan, step, k, s);
 }
 
@@ -160,7 +161,7 @@ static void one_row(struct ir_plan *plan, const struct ir_stage *s, struct ir_bl
 		emit_lanes_combine(p, b, a.value->var, s->combine, lanes)->index = a.position ? a.position->var : NULL;
 		b = emit_if(p, b, ir_binary(IR_EQ, lane, ir_index(p->pool, 0)));
 	}
-	emit_store(p, b, s->out, row, accumulator_result(&a, axis, out_position(p, s), row));
+	emit_store(p, b, s->out, row, accumulator_result(&a, axis, ir_own_position(p->pool, s->out), row));
 }
 
 static void lanes_apply(struct ir_plan *plan, const struct sched_site *site, const struct sched_choice *c)

@@ -169,7 +169,7 @@ static void emit_items(struct scatter_lists *x, struct ir_block *b, expr value, 
 {
 	struct ir_program *p = x->p;
 	struct ir_variable *result = result_vector(x);
-	expr v, lane[IR_MAX_RANK], same = element ? out_position(x->p, x->s) : NULL;
+	expr v, lane[IR_MAX_RANK], same = element ? ir_own_position(x->p->pool, x->s->out) : NULL;
 	struct axes start = { .value = axis, .same = same, .same_as = element };
 	bool update = !element;
 	struct scatter_vectors vectors = vectors_along(x, value, last, update);
@@ -209,7 +209,7 @@ static void emit_update_of_row(struct scatter_lists *x, struct ir_block *b, expr
 /* Marks the axes that only the start positions of the initial value's vectors use. */
 static void find_rows_axes(struct scatter_lists *x, bool *used)
 {
-	expr same = out_position(x->p, x->s);
+	expr same = ir_own_position(x->p->pool, x->s->out);
 	struct scatter_vectors vectors = vectors_along(x, x->s->init, x->s->out->rank - 1, false);
 	vec_each (e, &vectors.load) {
 		expr flat = ir_flat(x->p->pool, (*e)->buf, (*e)->arg);
@@ -230,7 +230,7 @@ static void make_rows(struct ir_plan *plan, struct scatter_lists *x, const struc
 	expr element = declare_element(p, k, out_count(p, s), THREADS, x->width);
 	for (int i = 0; i < rank; i++)
 		own[i] = ir_axis(p->pool, i, s->out->dim[i]);
-	struct axes before = { .value = own, .same = out_position(x->p, x->s), .same_as = element };
+	struct axes before = { .value = own, .same = ir_own_position(x->p->pool, x->s->out), .same_as = element };
 	ir_mark_axes(to_kernel(p, s->init, &before), used);
 	find_rows_axes(x, used);
 	for (int i = x->lead; i < rank; i++)
