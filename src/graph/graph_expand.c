@@ -219,8 +219,8 @@ static int64_t turns_of(const struct resolve_scope *s, const Onnx__NodeProto *n,
 	return limited && known && goes_on(s, body) ? most : -1;
 }
 
-/* What a loop without turns collects: an empty tensor, in which extents that only a turn would tell are 0, too. If its
- * rank is not known, it has one axis, as in ONNX Runtime. Null if its type is not known. */
+/* A loop without turns collects an empty tensor: extents that only a turn would tell are 0. If the rank is unknown, the
+ * tensor has one axis, as in ONNX Runtime. Returns null if the type is unknown. */
 static const char *nothing(struct resolve_scope *s, const Onnx__GraphProto *body, const char *collected)
 {
 	struct graph *g = resolve_graph(s->r, body);

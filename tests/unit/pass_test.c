@@ -398,8 +398,8 @@ static void reshaped(struct arena *a)
 		printf("%s", after);
 }
 
-/* What joins the heads of an attention stays a stage, which the product that makes them stores; the next one would read
- * them in parts. */
+/* A map that joins attention's heads stays a stage, so that the product that makes the heads stores its result: the
+ * next product would read the heads in parts. */
 static void joined(struct arena *a)
 {
 	static const char text[] = "program p(x: i32[N,K], q: i32[K]) -> (y: i32[N,N], z: i32[N,N])\n"

@@ -137,7 +137,7 @@ static bool is_at_most(const struct rows *r, int64_t most, const struct sched_ta
 	return about_holds(ir_binary(IR_LE, r->length, ir_index(r->p->pool, most)), t);
 }
 
-/* Of rule rows_cluster. */
+/* How rule rows_cluster holds the rows. */
 static struct fitting fitting_cluster(const struct rows *r, const struct sched_choice *c, const struct sched_target *t)
 {
 	int64_t length, room = (int64_t)c->param[0] * c->param[6] * c->param[1] * c->param[2];
